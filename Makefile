@@ -8,12 +8,14 @@ PRESET ?= dev
 JOBS ?= $(shell nproc)
 PYTHON_TEST = $$(setup/python.sh test)
 
-# Objects are shared between clones: paths below this folder are stored relative to it.
+# Objects are shared between clones and presets: paths below this folder are stored relative to it.
+export CCACHE_DIR ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/sonde/ccache
 export CCACHE_BASEDIR ?= $(CURDIR)
 export CCACHE_NOHASHDIR ?= 1
 
-# The sanitizer presets build and run the tests of these folders: those that parse foreign bytes, and those with threads.
-# Folders that use DuckDB are not among the latter: the thread sanitizer cannot see into it and reports its own threads.
+# The tests of these folders run under a sanitizer, and not plain, too: those that parse foreign bytes, and those with
+# threads. Folders that use DuckDB are not among the latter: the thread sanitizer cannot see into it and reports its own
+# threads. Plain as well run the recorder's: forks beside threads are not for sanitizers.
 ASAN_FOLDERS ?= base capture record store importers recipes exporters precision
 TSAN_FOLDERS ?= base capture record probe
 FUZZ_SECONDS ?= 60
@@ -68,7 +70,7 @@ demo-vllm: product ## Serve a small model by vLLM on two ranks under Sonde, prof
 
 ##@ Tests
 .PHONY: test
-test: build ## Run every test: C++ (plain, address and thread sanitizer) and Python end to end
+test: configure ## Build and run every test: C++ (under a sanitizer where there is one for the folder), Python, page
 	@$(PYTHON_TEST) tools/run_tests.py --jobs $(JOBS) --asan "$(ASAN_FOLDERS)" --tsan "$(TSAN_FOLDERS)"
 
 .PHONY: check
@@ -129,7 +131,7 @@ wheel: setup-build ## Build the Python wheel with command, libraries and package
 
 ##@ Quality
 .PHONY: lint
-lint: ## Check format, layers, sizes, docs, headers alone, clang-tidy; remembers what passed
+lint: ## Check format, layers, sizes, docs, and by compilers what changed (LINT=all: everything); remembers what passed
 	@setup/debian.sh build test bench
 	@setup/duckdb.sh
 	@setup/web.sh

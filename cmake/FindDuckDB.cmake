@@ -1,7 +1,7 @@
 # DuckDB's C API as DuckDB::DuckDB. An installed DuckDB (or DuckDB_ROOT) comes first; else what setup/duckdb.sh fetched into
 # the user's cache folder, which both find by the digest of setup/duckdb.lock and setup/bind_library.py. Sets
-# DuckDB_FETCHED when it is the latter: then the library is linked into build/<preset>/lib and must be installed beside
-# the binary.
+# DuckDB_FETCHED when it is the latter: then build/<preset>/lib has the library as a file of its own (a hard link where the
+# file system allows it), which stays when the cache is cleaned, and it must be installed beside the binary.
 find_path(DuckDB_INCLUDE_DIR duckdb.h)
 find_library(DuckDB_LIBRARY duckdb)
 mark_as_advanced(DuckDB_INCLUDE_DIR DuckDB_LIBRARY)
@@ -19,9 +19,10 @@ if(NOT (DuckDB_INCLUDE_DIR AND DuckDB_LIBRARY))
   set(_duckdb_dir ${_duckdb_cache}/sonde/duckdb-${_duckdb_digest})
   if(EXISTS ${_duckdb_dir}/lib/libduckdb.so AND EXISTS ${_duckdb_dir}/include/duckdb.h)
     set(DuckDB_FETCHED TRUE)
-    set(DuckDB_FETCHED_LIBRARY ${_duckdb_dir}/lib/libduckdb.so)
+    set(DuckDB_FETCHED_LIBRARY ${PROJECT_BINARY_DIR}/lib/libduckdb.so)
     file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
-    file(CREATE_LINK ${DuckDB_FETCHED_LIBRARY} ${PROJECT_BINARY_DIR}/lib/libduckdb.so SYMBOLIC)
+    file(REMOVE ${DuckDB_FETCHED_LIBRARY})
+    file(CREATE_LINK ${_duckdb_dir}/lib/libduckdb.so ${DuckDB_FETCHED_LIBRARY} COPY_ON_ERROR)
     set(DuckDB_INCLUDE_DIR ${_duckdb_dir}/include)
     set(DuckDB_LIBRARY ${PROJECT_BINARY_DIR}/lib/libduckdb.so)
   endif()

@@ -1,12 +1,43 @@
 # One library a folder, its tests beside it. Usage, in src/<folder>/CMakeLists.txt:
 #   sonde_library(store SOURCES a.cc b.cc DEPS sonde_base DuckDB::DuckDB)
+#   sonde_library(base ALONE SOURCES ...)   # each source an object of its own: programs take from the archive what they use
 #   sonde_test(store SOURCES a_test.cc b_test.cc DEPS sonde_store)
 #   sonde_fuzz(capture_reader SOURCES reader_fuzz.cc DEPS sonde_importers CORPUS corpus)
 include(GoogleTest)
 
+# sonde_join_sources(TARGET): compiles the target's sources together, some SONDE_UNITY_FILES in one, since most of a
+# file's time are its headers. Files of one folder stay together, so that a new file moves only its neighbours. Names in
+# anonymous namespaces must therefore differ within a library. Files with options of their own are compiled alone.
+function(sonde_join_sources target)
+  if(NOT SONDE_UNITY)
+    return()
+  endif()
+  get_target_property(sources ${target} SOURCES)
+  list(FILTER sources INCLUDE REGEX "\\.cc$")
+  list(SORT sources)
+  math(EXPR half "${SONDE_UNITY_FILES} / 2")
+  set(part 0)
+  set(count 0)
+  set(last_folder "")
+  foreach(source IN LISTS sources)
+    get_filename_component(folder ${source} DIRECTORY)
+    if(count GREATER_EQUAL SONDE_UNITY_FILES OR (count GREATER_EQUAL half AND NOT folder STREQUAL last_folder))
+      math(EXPR part "${part} + 1")
+      set(count 0)
+    endif()
+    math(EXPR count "${count} + 1")
+    set(last_folder "${folder}")
+    set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${part})
+  endforeach()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+endfunction()
+
 function(sonde_library folder)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;PRIVATE_DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "ALONE" "" "SOURCES;DEPS;PRIVATE_DEPS" ${ARGN})
   add_library(sonde_${folder} STATIC ${ARG_SOURCES})
+  if(NOT ARG_ALONE)
+    sonde_join_sources(sonde_${folder})
+  endif()
   target_include_directories(sonde_${folder} PUBLIC ${PROJECT_SOURCE_DIR}/src
                                                     ${PROJECT_SOURCE_DIR}/include)
   target_link_libraries(sonde_${folder} PUBLIC ${ARG_DEPS} PRIVATE sonde_warnings ${ARG_PRIVATE_DEPS})
@@ -19,6 +50,7 @@ function(sonde_test folder)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
   find_package(GTest REQUIRED)
   add_executable(sonde_${folder}_test ${ARG_SOURCES})
+  sonde_join_sources(sonde_${folder}_test)
   target_link_libraries(sonde_${folder}_test PRIVATE ${ARG_DEPS} GTest::gtest_main GTest::gmock
                                                      sonde_warnings)
   gtest_discover_tests(sonde_${folder}_test TEST_PREFIX ${folder}/ DISCOVERY_TIMEOUT 120

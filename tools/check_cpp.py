@@ -1,12 +1,18 @@
-"""C++ checks that run a tool per file: every header compiles alone (g++), clang-tidy is content.
+"""C++ checks: headers compile alone (g++), clang-tidy is content.
 
-Usage: check_cpp.py headers|tidy [FILE...]. Needs build/dev/compile_commands.json, which
+Usage: check_cpp.py headers|tidy [--all] [FILE...]. Needs build/dev/compile_commands.json, which
 `cmake --preset dev` writes. What passed is remembered.
+
+Without --all and FILE only what changed is looked at (source_tree.changed_files): headers by
+themselves, sources with all that are compiled together with them or include a changed header
+first. clang-tidy reads sources as the build does, some together: their headers cost most.
 """
 
 import argparse
+import hashlib
 import json
 import os
+import re
 import shlex
 import shutil
 import sys
@@ -19,9 +25,20 @@ C_OPTIONS = ("-std=c11", "-Wall", "-Wextra", "-Werror", "-Iinclude")
 COMMANDS = source_tree.ROOT / "build" / "dev" / "compile_commands.json"
 
 
-def compile_flags():
-    """{source path relative to the root: its compiler options} of the dev preset."""
-    flags = {}
+# What a file that the build made includes: the sources that are compiled together.
+TOGETHER = re.compile(r'(?m)^#include "(.+\.cc)"$')
+# Told of each source in such a file.
+NOT_TOGETHER = "-bugprone-suspicious-include"
+
+
+def relative(path):
+    return os.path.relpath(path, source_tree.ROOT)
+
+
+def compiled_units():
+    """[(file that is compiled, sources in it, compiler options)] of the dev preset, names from the
+    root."""
+    units = []
     for entry in json.loads(COMMANDS.read_text()):
         words = shlex.split(entry["command"])
         while words and not words[0].endswith(("g++", "c++", "gcc", "cc", "clang++")):
@@ -34,13 +51,20 @@ def compile_flags():
                 skip = True
             else:
                 kept.append(word)
-        path = os.path.relpath(entry["file"], source_tree.ROOT)
-        flags[path] = kept
-    return flags
+        path = relative(entry["file"])
+        together = path.startswith("build/") and TOGETHER.findall(source_tree.read(path))
+        units.append((path, [relative(name) for name in together or [path]], kept))
+    return units
 
 
-def header_checks(flags):
+def readable(options):
+    """Options without the place of this clone, so that another one knows what passed."""
+    return shlex.join(options).replace(str(source_tree.ROOT), ".")
+
+
+def header_checks(units):
     """Each header with the options of a source beside it (or of any source, for public headers)."""
+    flags = {source: options for _, sources, options in units for source in sources}
     compiler = shutil.which("g++") or "c++"
     version = tool_version(compiler)
     checks = []
@@ -62,7 +86,7 @@ def header_checks(flags):
             os.devnull,
         ]
         checks.append(
-            (f"{path} alone", key_of(path, "header", version, shlex.join(command)), command)
+            (f"{path} alone", key_of(path, "header", version, readable(command)), command)
         )
         if path.parts[0] == "include" and 'extern "C"' in source_tree.read(path):
             command = [
@@ -75,38 +99,62 @@ def header_checks(flags):
                 "c",
                 os.devnull,
             ]
-            checks.append(
-                (f"{path} as C", key_of(path, "C", version, shlex.join(command)), command)
-            )
+            checks.append((f"{path} as C", key_of(path, "C", version, readable(command)), command))
     return checks
 
 
-def tidy_checks(flags):
+def included_first(source):
+    """The header of this tree that a source includes before all else, or None."""
+    first = next(iter(source_tree.includes(source)), None)
+    return source_tree.resolve(first[1]) if first and first[0] == '"' else None
+
+
+def tidy_checks(units):
     tool = source_tree.lint_tool("clang-tidy")
     version = tool_version(tool) + (source_tree.ROOT / ".clang-tidy").read_text()
+    tracked = {str(path) for path in source_tree.tracked_files(".cc")}
     checks = []
-    for path in source_tree.tracked_files(".cc"):
-        if str(path) in flags:
-            command = [tool, "-p", str(COMMANDS.parent), "--quiet", str(path)]
+    for file, sources, options in units:
+        sources = [source for source in sources if source in tracked]
+        if sources:
+            command = [
+                tool,
+                "-p",
+                str(COMMANDS.parent),
+                f"--checks={NOT_TOGETHER}",
+                "--quiet",
+                file,
+            ]
+            keys = [key_of(source, "tidy", version, readable(options)) for source in sources]
             checks.append(
-                (str(path), key_of(path, "tidy", version, shlex.join(flags[str(path)])), command)
+                (" ".join(sources), hashlib.sha256("".join(keys).encode()).hexdigest(), command)
             )
     return checks
+
+
+def is_wanted(check, arguments, changed):
+    names = check[0].split()
+    if arguments.files:
+        return any(name in arguments.files for name in names)
+    return arguments.all or any(
+        name in changed or str(included_first(name)) in changed for name in names if "." in name
+    )
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("kind", choices=("headers", "tidy"))
-    parser.add_argument("files", nargs="*", help="only these (default: all)")
+    parser.add_argument("files", nargs="*", help="only these")
+    parser.add_argument("--all", action="store_true", help="not only what changed")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     arguments = parser.parse_args()
     if not COMMANDS.exists():
         sys.exit(f"{COMMANDS} is missing: run cmake --preset dev")
 
-    flags = compile_flags()
-    checks = (header_checks if arguments.kind == "headers" else tidy_checks)(flags)
-    if arguments.files:
-        checks = [check for check in checks if check[0].split()[0] in arguments.files]
+    units = compiled_units()
+    checks = (header_checks if arguments.kind == "headers" else tidy_checks)(units)
+    changed = source_tree.changed_files()
+    checks = [check for check in checks if is_wanted(check, arguments, changed)]
     failures = run_checks(checks, arguments.jobs)
     for title, output in failures:
         print(f"-- {title}\n{output}")

@@ -19,11 +19,11 @@ def units_of(name, jobs, total):
     if (ROOT / "src" / name).is_dir():
         programs = suite.test_programs(run_tests.PRESET, [name])
         if programs and run_tests.build(run_tests.PRESET, programs, jobs, total):
-            return suite.program_units(run_tests.PRESET, [name])
+            return suite.program_units(run_tests.PRESET, programs)
         return []
     if name == "web":
         return [unit for unit in suite.page_units() if unit.source == "web/package.json"]
-    targets = ["product", "sonde_capture_dump", "example_own_ranges"]
+    targets = [*suite.TESTED_TARGETS]
     if not run_tests.build(run_tests.PRESET, targets, jobs, total):
         return []
     return [u for u in suite.all_python_units([]) if u.source.startswith(name.rstrip("/"))]

@@ -26,8 +26,10 @@ web() { (cd web && "$node" "node_modules/$1" "${@:2}"); }
 check "page: types" web typescript/bin/tsc --noEmit
 check "page: rules" web eslint/bin/eslint.js src e2e
 check "page: format" web prettier/bin/prettier.cjs --check --log-level warn .
-check "headers alone" "$python" tools/check_cpp.py headers --jobs "$jobs"
-[ "${TIDY:-1}" = 0 ] || check "clang-tidy" "$python" tools/check_cpp.py tidy --jobs "$jobs"
+what=()
+[ "${LINT:-changed}" != all ] || what=(--all)
+check "headers alone" "$python" tools/check_cpp.py headers "${what[@]}" --jobs "$jobs"
+[ "${TIDY:-1}" = 0 ] || check "clang-tidy" "$python" tools/check_cpp.py tidy "${what[@]}" --jobs "$jobs"
 
 if [ "${#failed[@]}" -gt 0 ]; then
   echo "lint: failed: ${failed[*]}"

@@ -1,11 +1,11 @@
 """Runs the whole test suite and adds it up; the last line is "N passed, N failed, N skipped".
 
-Parts: the C++ tests of the dev preset, the Python tests below test/ (without test/compat, which
-needs the peer tools), the page's tests, and the C++ tests of some folders under the address and
-thread sanitizers. Each part consists of units, of which several run side by side; a unit that
-passed before with the same inputs is not run again (unit_memory.py). Python and page tests that
-fail beside others are run once more alone: what passes then counts, and is named as UNSTABLE.
-Called by `make test`, which has built the dev preset.
+Parts: the C++ tests of folders without a sanitizer (dev preset), the Python tests below test/
+(without test/compat, which needs the peer tools), the page's tests, and the C++ tests of the other
+folders under the address and thread sanitizers. Each part consists of units, of which several run
+side by side; a unit that passed before with the same inputs is not run again (unit_memory.py).
+Python and page tests that fail beside others are run once more alone: what passes then counts, and
+is named as UNSTABLE. Builds what they need; `make test` has configured the dev preset.
 """
 
 import argparse
@@ -146,8 +146,9 @@ def build(preset, targets, jobs, total):
 def run_sanitizer(preset, folders, memory_of, jobs, total):
     if not build(preset, [], jobs, total):
         return
-    if build(preset, suite.test_programs(preset, folders), jobs, total):
-        run_units(suite.program_units(preset, folders), memory_of(preset), jobs, total)
+    programs = suite.test_programs(preset, folders)
+    if build(preset, programs, jobs, total):
+        run_units(suite.program_units(preset, programs), memory_of(preset), jobs, total)
 
 
 def part(title, function):
@@ -201,6 +202,9 @@ def close(total, folder):
 def main():
     arguments = parse_arguments()
     jobs, total = arguments.jobs, Total()
+    programs = suite.plain_programs(PRESET, {*arguments.asan.split(), *arguments.tsan.split()})
+    targets = [*suite.TESTED_TARGETS, *programs]
+    part("build", lambda: build(PRESET, targets, jobs, total))
     memory = UnitMemory([PRESET], fresh=is_fresh())
 
     def memory_of(preset):
@@ -210,11 +214,12 @@ def main():
         return lambda: run_sanitizer(preset, folders, memory_of, jobs, total)
 
     def beside_each_other():
-        units = suite.program_units(PRESET) + suite.other_ctest_units(PRESET)
+        units = suite.program_units(PRESET, programs) + suite.other_ctest_units(PRESET)
         units += suite.all_python_units(arguments.pytest_arguments) + suite.page_units()
         run_units(units, memory, jobs, total)
 
-    part("C++, Python, page", beside_each_other)
+    if not total.failed:
+        part("C++, Python, page", beside_each_other)
     for preset, folders in (("asan", arguments.asan), ("tsan", arguments.tsan)):
         if folders.split():
             part(f"C++, {preset}", sanitizer(preset, folders.split()))

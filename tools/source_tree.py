@@ -1,6 +1,7 @@
 """What the lint scripts know of the tree: its files, its folders' order, what a file includes."""
 
 import functools
+import os
 import re
 import subprocess
 import sys
@@ -56,6 +57,9 @@ PYTHON_ORDER = (
 # The list of hosts names each wherever it stands, and a host's entry what it is attached by.
 PYTHON_LISTS = ("python/sonde/_inject/_hosts.py", "python/sonde/torch/_host.py")
 
+# How far back a change begins, where nothing says it.
+LANDING_S = 24 * 3600
+
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.MULTILINE)
 
 
@@ -75,6 +79,25 @@ def tracked_files(*suffixes):
     ).stdout.split("\0")
     paths = (Path(name) for name in names if name.endswith(suffixes))
     return sorted(path for path in set(paths) if (ROOT / path).is_file())
+
+
+def _git_lines(*command):
+    done = subprocess.run(["git", *command], cwd=ROOT, capture_output=True, text=True, check=False)
+    return done.stdout.splitlines() if done.returncode == 0 else []
+
+
+def changed_files():
+    """Paths that differ from the commit SONDE_LINT_BASE; where that is not set, from what HEAD was
+    a day before its own date: a fresh clone knows no other beginning of the change."""
+    base = os.environ.get("SONDE_LINT_BASE")
+    if not base:
+        date = next(iter(_git_lines("show", "-s", "--format=%ct", "HEAD")), "0")
+        before = f"--before={int(date) - LANDING_S}"
+        base = next(iter(_git_lines("rev-list", "-1", before, "HEAD")), "")
+    if not base:  # a history of one day
+        return {str(path) for path in tracked_files("")}
+    names = _git_lines("diff", "--name-only", "--no-renames", base)
+    return {*names, *_git_lines("ls-files", "--others", "--exclude-standard")}
 
 
 def cpp_files():

@@ -22,6 +22,12 @@ SANITIZER_ENVIRONMENT = {
 # Programs that would be left over at the end, and into how many units each is cut.
 SHARDS = {"asan/sonde_importers_test": 3}
 
+# Folders under a sanitizer whose tests of forks beside threads skip there.
+ALSO_PLAIN = ("record",)
+
+# Of the build: the command and its libraries, and what tests start besides.
+TESTED_TARGETS = ("product", "test_helpers")
+
 SERVER_FOLDER = "test/vllm"
 
 # What two servers of two ranks each, their clients and two other tests take at most.
@@ -87,10 +93,17 @@ def test_programs(preset, folders=()):
     return sorted(set(re.findall(rf"^(sonde_{folder}_test):", known, re.MULTILINE)))
 
 
-def program_units(preset, folders=()):
+def plain_programs(preset, sanitized):
+    """Those that no sanitizer runs, and those with tests that sanitizers cannot run."""
+    folders = [folder for folder in sanitized if folder not in ALSO_PLAIN]
+    elsewhere = test_programs(preset, folders) if folders else []
+    return [name for name in test_programs(preset) if name not in elsewhere]
+
+
+def program_units(preset, programs):
     return [
         unit
-        for name in test_programs(preset, folders)
+        for name in programs
         for unit in units_of_program(preset, name, SHARDS.get(f"{preset}/{name}", 1))
     ]
 

@@ -149,7 +149,7 @@ class UnitMemory:
             ROOT / "build" / preset / part for preset in presets for part in ("bin", "lib")
         ]
         self._commands = [folder / "sonde" for folder in self._builds if folder.name == "bin"]
-        duckdb = [os.path.realpath(folder / "libduckdb.so") for folder in self._builds]
+        duckdb = [first_text(ROOT / "setup" / "duckdb.lock")]
         self._base = digest_of(
             FORMAT, *machine(), *variables(), own_packages(), *duckdb, *self._data_folders(),
             *surroundings,

@@ -46,7 +46,7 @@ bool Has(const std::vector<Section>& sections, Section section) {
   return std::find(sections.begin(), sections.end(), section) != sections.end();
 }
 
-std::vector<Measured> Values(const std::vector<StepOfRank>& steps, double StepOfRank::* us) {
+std::vector<Measured> MeasuredOf(const std::vector<StepOfRank>& steps, double StepOfRank::* us) {
   std::vector<Measured> values;
   for (const StepOfRank& step : steps) values.push_back({step.step, step.rank, step.*us});
   return values;
@@ -105,8 +105,8 @@ class Adviser {
     for (const std::string& notice : choice.notices) report_.notices.push_back(notice);
     SONDE_ASSIGN_OR_RETURN(Ranks ranks, Measure(choice, request_.path));
     AskJob(ranks, choice);
-    Extremes compute = ExtremesOf(Values(ranks.steps, &StepOfRank::compute_us));
-    Extremes free = ExtremesOf(Values(ranks.steps, &StepOfRank::free_us));
+    Extremes compute = ExtremesOf(MeasuredOf(ranks.steps, &StepOfRank::compute_us));
+    Extremes free = ExtremesOf(MeasuredOf(ranks.steps, &StepOfRank::free_us));
     cluster::RankChoice fast = choice;
     if (!request_.benchmark_path.empty()) {
       SONDE_ASSIGN_OR_RETURN(fast, BenchmarkRanks());

@@ -123,6 +123,20 @@ std::string ToLower(std::string_view text) {
   return out;
 }
 
+std::string Capitalised(std::string_view text) {
+  std::string out(text);
+  if (!out.empty() && out[0] >= 'a' && out[0] <= 'z') out[0] = static_cast<char>(out[0] - 32);
+  return out;
+}
+
+bool Contains(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+bool IsDigits(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
 std::string ReplaceAll(std::string_view text, std::string_view from, std::string_view to) {
   CHECK(!from.empty());
   std::string out;

@@ -44,6 +44,11 @@ std::string Concat(const Parts&... parts) {
 
 // ASCII only; other bytes stay.
 std::string ToLower(std::string_view text);
+// The first letter as a capital, where it is one of ASCII.
+std::string Capitalised(std::string_view text);
+bool Contains(std::string_view text, std::string_view part);
+// Decimal digits, one at least.
+bool IsDigits(std::string_view text);
 
 // Every occurrence of `from` (not empty) becomes `to`.
 std::string ReplaceAll(std::string_view text, std::string_view from, std::string_view to);

@@ -46,7 +46,7 @@ Status WriteAnew(const AnalysedRank& rank, int threads) {
   return {};
 }
 
-std::string Ms(int64_t ns) {
+std::string MsText(int64_t ns) {
   const int64_t tenths = (ns + 50'000) / 100'000;
   return Concat(std::to_string(tenths / 10), ".", std::to_string(tenths % 10));
 }
@@ -84,7 +84,7 @@ std::string RenderWaits(std::span<const AnalysedRank> ranks,
     const recipes::RankWaits& waits = ranks[i].waits;
     if (waits.matched > 0) {
       std::string text =
-          Concat(rank_names[i], " ", Ms(waits.wait_ns), " of ", Ms(waits.elapse_ns), " ms");
+          Concat(rank_names[i], " ", MsText(waits.wait_ns), " of ", MsText(waits.elapse_ns), " ms");
       if (waits.unmatched > 0) {
         text += Concat(" (", std::to_string(waits.unmatched), " without their like are left out)");
       }

@@ -93,7 +93,7 @@ Result<int> Advise(const AdvisorOptions& options) {
   return HasFailures(*report) ? kExitFailure : kExitOk;
 }
 
-Result<int> Run(const AdvisorOptions& options) {
+Result<int> RunAdvisor(const AdvisorOptions& options) {
   auto done = Advise(options);
   if (options.agent && !done.ok()) {
     std::fprintf(stdout, "%s\n", advisor::AgentErrorLine(done.status()).c_str());
@@ -102,7 +102,7 @@ Result<int> Run(const AdvisorOptions& options) {
   return done;
 }
 
-CommandAction Declare(CLI::App& app) {
+CommandAction DeclareAdvisor(CLI::App& app) {
   auto options = std::make_shared<AdvisorOptions>();
   app.add_option("DIMENSION", options->dimension,
                  "What advice is about: all, schedule (the host) or computation (kernels)")
@@ -135,7 +135,7 @@ CommandAction Declare(CLI::App& app) {
     if (!options->benchmark_path.empty() && options->dimension != "all") {
       return WrongUsage(context, "-bp goes with 'all'");
     }
-    return Run(*options);
+    return RunAdvisor(*options);
   };
 }
 
@@ -148,7 +148,7 @@ Command AdvisorCommand() {
               "sonde advisor all -d ./profile -l en -o ./advice\n"
               "sonde advisor all -d ./slow -bp ./fast\n"
               "sonde advisor schedule -d ./profile --rule-dir ./our_rules --agent",
-          .declare = &Declare};
+          .declare = &DeclareAdvisor};
 }
 
 }  // namespace sonde::cli

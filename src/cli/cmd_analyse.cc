@@ -33,7 +33,7 @@ namespace {
 using base::Concat;
 using importers::TraceSource;
 
-struct Options {
+struct AnalyseFlags {
   std::vector<std::string> paths;
   std::vector<std::string> export_types;
   int max_process_number = 0;  // 0: as many as fit
@@ -136,8 +136,8 @@ struct Part {
 };
 
 // Returns how many failed. `board` is told which are in hand; null: nobody watches.
-size_t AnalyseCaptures(const Part& part, const Options& options, const AnalyseOptions& all_options,
-                       WorkBoard* board) {
+size_t AnalyseCaptures(const Part& part, const AnalyseFlags& options,
+                       const AnalyseOptions& all_options, WorkBoard* board) {
   const int cores = all_options.threads;
   int at_a_time = options.max_process_number > 0 ? options.max_process_number : cores;
   at_a_time = std::clamp(std::min(at_a_time, cores), 1,
@@ -172,7 +172,7 @@ size_t AnalyseCaptures(const Part& part, const Options& options, const AnalyseOp
 }
 
 // Of several captures one whose analysis crashes costs the others nothing. Returns how many failed.
-Result<size_t> AnalyseApart(const std::vector<job::Trace>& captures, const Options& options,
+Result<size_t> AnalyseApart(const std::vector<job::Trace>& captures, const AnalyseFlags& options,
                             const AnalyseOptions& all_options) {
   std::vector<TraceSource> sources;
   for (const job::Trace& trace : captures) sources.push_back(trace.source);
@@ -202,7 +202,7 @@ Result<size_t> AnalyseApart(const std::vector<job::Trace>& captures, const Optio
   return done.crashes.size() + (done.exit_status == kExitOk ? 0 : 1);
 }
 
-Result<int> Analyse(const Options& options) {
+Result<int> Analyse(const AnalyseFlags& options) {
   SONDE_ASSIGN_OR_RETURN(const job::Job found, job::FindWholeJob(options.paths));
   NotifyOfJob(found);
   std::vector<TraceSource> servers;
@@ -226,8 +226,8 @@ Result<int> Analyse(const Options& options) {
   return failed == 0 && failed_servers == 0 ? kExitOk : kExitFailure;
 }
 
-CommandAction Declare(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+CommandAction DeclareAnalyse(CLI::App& app) {
+  auto options = std::make_shared<AnalyseFlags>();
   std::vector<std::string> types;
   for (const exporters::Exporter& exporter : exporters::Exporters()) {
     types.emplace_back(exporter.name);
@@ -266,7 +266,7 @@ Command AnalyseCommand() {
               "sonde analyse ./profile\n"
               "sonde analyse ./profile --export-type text,db\n"
               "sonde analyse ./profile --export-type kineto -o /tmp/traces",
-          .declare = &Declare};
+          .declare = &DeclareAnalyse};
 }
 
 }  // namespace sonde::cli

@@ -275,7 +275,7 @@ Result<int> Cluster(const ClusterOptions& options) {
   return done->failures.empty() ? kExitOk : kExitFailure;
 }
 
-CommandAction Declare(CLI::App& app) {
+CommandAction DeclareCluster(CLI::App& app) {
   auto options = std::make_shared<ClusterOptions>();
   AddClusterOptions(app, *options);
   return [options](const Context&) -> Result<int> { return Cluster(*options); };
@@ -289,7 +289,7 @@ Command ClusterCommand() {
           .example =
               "sonde cluster -d ./profile\n"
               "sonde cluster -m hccl_sum -d ./profile -o ./out --export_type notebook",
-          .declare = &Declare};
+          .declare = &DeclareCluster};
 }
 
 }  // namespace sonde::cli

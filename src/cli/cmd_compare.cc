@@ -165,7 +165,7 @@ Result<int> Compare(const CompareOptions& options, const compare::Request& reque
   return failed.empty() ? kExitOk : kExitFailIf;
 }
 
-CommandAction Declare(CLI::App& app) {
+CommandAction DeclareCompare(CLI::App& app) {
   auto options = std::make_shared<CompareOptions>();
   AddCompareOptions(app, *options);
   return [options](const Context& context) -> Result<int> {
@@ -191,7 +191,7 @@ Command CompareCommand() {
               "sonde compare -d ./npu/rank0_ascend_pt -bp ./gpu/trace.json "
               "--enable_operator_compare\n"
               "sonde compare -d ./new -bp ./old --fail-if 'step > 3%' --format json",
-          .declare = &Declare};
+          .declare = &DeclareCompare};
 }
 
 }  // namespace sonde::cli

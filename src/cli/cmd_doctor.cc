@@ -89,7 +89,7 @@ Result<int> Examine(const Context& context, const DoctorOptions& options) {
       Concat("PyTorch programs cannot be recorded here: ", failure->subject, ": ", failure->text));
 }
 
-CommandAction Declare(CLI::App& app) {
+CommandAction DeclareDoctor(CLI::App& app) {
   auto options = std::make_shared<DoctorOptions>();
   options->python = "python3";
   app.add_option("--python", options->python, "The Python that your programs run with")
@@ -107,7 +107,7 @@ Command DoctorCommand() {
   return {.name = "doctor",
           .summary = "Check this machine: what can be recorded, what not, and why",
           .example = "sonde doctor -- vllm serve\nsonde doctor --python ./venv/bin/python",
-          .declare = &Declare,
+          .declare = &DeclareDoctor,
           .takes_command_line = true};
 }
 

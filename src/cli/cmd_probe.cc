@@ -66,7 +66,7 @@ std::vector<Command> ProbeCommands() {
   };
 }
 
-CommandAction Declare(CLI::App& app) {
+CommandAction DeclareProbe(CLI::App& app) {
   auto actions = std::make_shared<std::vector<std::pair<CLI::App*, CommandAction>>>();
   app.require_subcommand(1);
   for (const Command& command : ProbeCommands()) {
@@ -93,7 +93,7 @@ Command ProbeCommand() {
               "Precision dumps: compare two runs, build graphs, find the first overflow, run calls "
               "again",
           .example = "sonde probe compare -tp target/step0 -gp golden/step0 -o result",
-          .declare = &Declare,
+          .declare = &DeclareProbe,
           .instead_of = &InsteadOf};
 }
 

@@ -23,7 +23,7 @@ constexpr std::string_view kCompareModule = "sonde._api_precision_compare";
 // The furthest off; the table has them all.
 constexpr size_t kShown = 20;
 
-struct Options {
+struct ProbeCheckOptions {
   std::string python = "python3";
   std::string dump;
   std::string output = "./";
@@ -73,7 +73,7 @@ void PrintOutcome(const precision::ApiCheckOutcome& outcome, const std::string& 
   }
 }
 
-std::vector<std::string> CheckWords(const Options& options) {
+std::vector<std::string> CheckWords(const ProbeCheckOptions& options) {
   std::vector<std::string> words = {"acc_check", "--api-info", options.dump, "--out",
                                     options.output};
   const auto add = [&](const std::string& name, const std::string& value) {
@@ -88,7 +88,7 @@ std::vector<std::string> CheckWords(const Options& options) {
   return words;
 }
 
-Result<int> AccCheck(const Context& context, const Options& options) {
+Result<int> AccCheck(const Context& context, const ProbeCheckOptions& options) {
   if (options.devices.size() > 1) {
     return WrongUsage(context, "-d takes one device; start one check for each of several");
   }
@@ -112,7 +112,7 @@ Result<int> AccCheck(const Context& context, const Options& options) {
              " calls could be run, the first: ", outcome.first_not_run));
 }
 
-Result<int> Reproduce(const Context& context, const Options& options) {
+Result<int> Reproduce(const Context& context, const ProbeCheckOptions& options) {
   SONDE_ASSIGN_OR_RETURN(
       const PythonResult done,
       RunPythonTask(context, {.python = options.python,
@@ -124,7 +124,7 @@ Result<int> Reproduce(const Context& context, const Options& options) {
   return kExitOk;
 }
 
-Result<int> ApiCompare(const Context& context, const Options& options) {
+Result<int> ApiCompare(const Context& context, const ProbeCheckOptions& options) {
   SONDE_ASSIGN_OR_RETURN(
       const PythonResult done,
       RunPythonTask(context, {.python = options.python,
@@ -138,12 +138,12 @@ Result<int> ApiCompare(const Context& context, const Options& options) {
   return kExitOk;
 }
 
-void AddPython(CLI::App& app, Options& options) {
+void AddPython(CLI::App& app, ProbeCheckOptions& options) {
   app.add_option("--python", options.python, "The Python that runs it")->capture_default_str();
 }
 
 CommandAction DeclareAccCheck(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ProbeCheckOptions>();
   app.add_option("--api_info,--api_info_file", options->dump, "The dump.json whose calls are run")
       ->required();
   app.add_option("-o,--out_path", options->output, "Folder for the tables")->capture_default_str();
@@ -162,7 +162,7 @@ CommandAction DeclareAccCheck(CLI::App& app) {
 }
 
 CommandAction DeclareReproduce(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ProbeCheckOptions>();
   app.add_option("ENTRY", options->entry, "The call: Functional.linear.3")->required();
   app.add_option("--api_info,--api_info_file", options->dump, "The dump.json that has it")
       ->required();
@@ -173,7 +173,7 @@ CommandAction DeclareReproduce(CLI::App& app) {
 }
 
 CommandAction DeclareApiCompare(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ProbeCheckOptions>();
   app.add_option("--npu,--npu_csv_path", options->target,
                  "accuracy_checking_details_<time>.csv of the device under test")
       ->required();

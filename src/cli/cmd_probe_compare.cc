@@ -18,20 +18,19 @@ namespace sonde::cli {
 namespace {
 
 using base::Concat;
-using precision::CompareOptions;
 using precision::CompareOutcome;
 using precision::Engine;
 using precision::PairOutcome;
 
-constexpr std::string_view kExample =
+constexpr std::string_view kProbeCompareExample =
     "sonde probe compare -tp npu/step0/rank0/dump.json -gp gpu/step0/rank0/dump.json -o result\n"
     "sonde probe compare -tp npu/step0 -gp gpu/step0 -fm --xlsx      # all ranks of a step\n"
     "sonde probe compare -tp npu -gp gpu -da                         # all steps, first "
     "difference\n"
     "sonde probe compare -tp iter_100/model.safetensors -gp model_folder   # two checkpoints";
 
-struct Options {
-  CompareOptions compare;
+struct ProbeCompareOptions {
+  precision::CompareOptions compare;
   std::string input;
   std::string mode = "auto";
   std::string ranks;
@@ -100,11 +99,11 @@ Result<int> UnreadableEnd(uint64_t rows, const std::string& first) {
 }
 
 // MindSpore's kernels, which lie under folders of their own.
-Result<int> CompareKernelDumps(const Context& context, const Options& options) {
+Result<int> CompareKernelDumps(const Context& context, const ProbeCompareOptions& options) {
   const auto ranks = ParseList(options.ranks);
   const auto steps = ParseList(options.steps);
   if (!ranks || !steps) return WrongUsage(context, "--rank and --step are lists such as 0,1");
-  const CompareOptions& compare = options.compare;
+  const precision::CompareOptions& compare = options.compare;
   if (!base::IsDirectory(compare.target_path) || !base::IsDirectory(compare.golden_path)) {
     return base::InvalidArgumentError(
         "--rank and --step compare MindSpore's kernels: -tp and -gp must be folders");
@@ -130,8 +129,8 @@ Result<int> CompareKernelDumps(const Context& context, const Options& options) {
   return UnreadableEnd(unreadable, first_unreadable);
 }
 
-Result<int> CompareAtbDumps(const Options& options) {
-  const CompareOptions& compare = options.compare;
+Result<int> CompareAtbDumps(const ProbeCompareOptions& options) {
+  const precision::CompareOptions& compare = options.compare;
   SONDE_ASSIGN_OR_RETURN(
       const precision::AtbOutcome outcome,
       precision::CompareAtb({compare.target_path, compare.golden_path, compare.output_path}));
@@ -157,7 +156,7 @@ Result<int> RefuseMode(const Context& context, const std::string& mode) {
                                     "torchair"));
 }
 
-Result<int> Compare(const Context& context, Options options) {
+Result<int> Compare(const Context& context, ProbeCompareOptions options) {
   if (options.mode != "auto" && options.mode != "atb") return RefuseMode(context, options.mode);
   if (!options.input.empty()) {
     std::vector<std::string> notes;
@@ -204,9 +203,9 @@ void AddMapping(CLI::App& app, const std::string& names, std::optional<std::stri
       ->group("Matching");
 }
 
-CommandAction Declare(CLI::App& app) {
-  auto options = std::make_shared<Options>();
-  CompareOptions& compare = options->compare;
+CommandAction DeclareProbeCompare(CLI::App& app) {
+  auto options = std::make_shared<ProbeCompareOptions>();
+  precision::CompareOptions& compare = options->compare;
   app.add_option("--tp,--target_path", compare.target_path,
                  "The run under test: dump.json, a rank, step or dump folder; or a checkpoint");
   app.add_option("--gp,--golden_path", compare.golden_path, "The run it is held against");
@@ -259,8 +258,8 @@ CommandAction Declare(CLI::App& app) {
 Command ProbeCompareCommand() {
   return {.name = "compare",
           .summary = "Compare two dumps (statistics, checksums, tensors) or two checkpoints",
-          .example = kExample,
-          .declare = &Declare};
+          .example = kProbeCompareExample,
+          .declare = &DeclareProbeCompare};
 }
 
 }  // namespace sonde::cli

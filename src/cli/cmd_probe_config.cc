@@ -17,14 +17,14 @@ namespace {
 
 using base::Concat;
 
-constexpr std::string_view kExample =
+constexpr std::string_view kProbeConfigExample =
     "sonde probe config_check -d train.sh -o npu.zip        # on each machine\n"
     "sonde probe config_check -c gpu.zip npu.zip -o result  # the reference first\n"
     "sonde probe config_check -vc npu.log gpu.log           # the configuration that verl printed\n"
     "sonde probe config_check -vv npu.log                   # is it fit for comparing numbers\n"
     "sonde probe config_check -sc npu.log gpu.log           # arguments that slime printed";
 
-struct Options {
+struct ProbeConfigOptions {
   bool dump = false;
   std::vector<std::string> scripts;
   std::vector<std::string> packs;
@@ -34,11 +34,11 @@ struct Options {
   std::string output;
 };
 
-std::string OutputOr(const Options& options, std::string_view standard) {
+std::string OutputOr(const ProbeConfigOptions& options, std::string_view standard) {
   return options.output.empty() ? std::string(standard) : options.output;
 }
 
-Result<int> Pack(const Options& options) {
+Result<int> Pack(const ProbeConfigOptions& options) {
   SONDE_ASSIGN_OR_RETURN(
       const precision::PackOutcome outcome,
       precision::PackConfiguration(options.scripts, OutputOr(options, "./config_check_pack.zip")));
@@ -48,7 +48,7 @@ Result<int> Pack(const Options& options) {
   return kExitOk;
 }
 
-Result<int> ComparePacks(const Options& options) {
+Result<int> ComparePacks(const ProbeConfigOptions& options) {
   SONDE_ASSIGN_OR_RETURN(const bool checkpoints,
                          AreCheckpoints(options.packs[0], options.packs[1]));
   if (checkpoints) {
@@ -66,7 +66,7 @@ Result<int> ComparePacks(const Options& options) {
   return kExitOk;
 }
 
-Result<int> CompareLogs(const Options& options) {
+Result<int> CompareLogs(const ProbeConfigOptions& options) {
   SONDE_ASSIGN_OR_RETURN(
       const precision::LogComparison outcome,
       precision::CompareLogArguments(options.logs[0], options.logs[1],
@@ -86,7 +86,7 @@ Result<int> ReportVerl(const Result<precision::VerlOutcome>& outcome) {
   return kExitOk;
 }
 
-Result<int> Check(const Context& context, const Options& options) {
+Result<int> Check(const Context& context, const ProbeConfigOptions& options) {
   const int chosen = (options.dump ? 1 : 0) + (options.packs.empty() ? 0 : 1) +
                      (options.logs.empty() ? 0 : 1) + (options.verl_logs.empty() ? 0 : 1) +
                      (options.verl_checked.empty() ? 0 : 1);
@@ -104,8 +104,8 @@ Result<int> Check(const Context& context, const Options& options) {
                                              OutputOr(options, "./verl_param_verify_result")));
 }
 
-CommandAction Declare(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+CommandAction DeclareProbeConfig(CLI::App& app) {
+  auto options = std::make_shared<ProbeConfigOptions>();
   app.add_option_function<std::vector<std::string>>(
          "-d,--dump",
          [options](const std::vector<std::string>& scripts) {
@@ -139,8 +139,8 @@ CommandAction Declare(CLI::App& app) {
 Command ProbeConfigCommand() {
   return {.name = "config_check",
           .summary = "Compare what two training runs were started with",
-          .example = kExample,
-          .declare = &Declare};
+          .example = kProbeConfigExample,
+          .declare = &DeclareProbeConfig};
 }
 
 }  // namespace sonde::cli

@@ -16,7 +16,7 @@ using base::Concat;
 using precision::GraphOptions;
 using precision::GraphOutcome;
 
-constexpr std::string_view kExample =
+constexpr std::string_view kProbeGraphExample =
     "sonde probe graph -tp npu/step0/rank0 -o result -oc        # one graph, overflow levels\n"
     "sonde probe graph -tp npu -gp gpu -o result                # all steps and ranks compared\n"
     "tensorboard --logdir result                                # opens it";
@@ -122,7 +122,7 @@ Result<int> BuildGraph(const GraphOptions& options) {
   return kExitOk;
 }
 
-CommandAction Declare(CLI::App& app) {
+CommandAction DeclareProbeGraph(CLI::App& app) {
   auto options = std::make_shared<GraphOptions>();
   auto progress = std::make_shared<bool>(false);
   auto layouts = std::make_shared<Layouts>();
@@ -177,8 +177,8 @@ CommandAction Declare(CLI::App& app) {
 Command ProbeGraphCommand() {
   return {.name = "graph",
           .summary = "Build or compare call graphs for TensorBoard's graph viewer",
-          .example = kExample,
-          .declare = &Declare};
+          .example = kProbeGraphExample,
+          .declare = &DeclareProbeGraph};
 }
 
 }  // namespace sonde::cli

@@ -23,7 +23,7 @@ Result<int> Merge(const MergeOptions& options) {
   return kExitOk;
 }
 
-CommandAction Declare(CLI::App& app) {
+CommandAction DeclareProbeMerge(CLI::App& app) {
   auto options = std::make_shared<MergeOptions>();
   app.add_option("-i,--input_dir", options->input_path,
                  "Folder with compare_result_rank<N>_<time>.csv or .xlsx")
@@ -41,7 +41,7 @@ Command ProbeMergeCommand() {
   return {.name = "merge",
           .summary = "Put the results of many ranks side by side, one sheet a metric",
           .example = "sonde probe merge -i result -o merged -config calls.yaml",
-          .declare = &Declare};
+          .declare = &DeclareProbeMerge};
 }
 
 }  // namespace sonde::cli

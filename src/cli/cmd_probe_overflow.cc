@@ -10,12 +10,12 @@
 namespace sonde::cli {
 namespace {
 
-struct Options {
+struct ProbeOverflowOptions {
   std::string input;
   std::string output = "./output";
 };
 
-Result<int> Search(const Options& options) {
+Result<int> Search(const ProbeOverflowOptions& options) {
   SONDE_ASSIGN_OR_RETURN(const precision::OverflowOutcome outcome,
                          precision::FindFirstOverflow(options.input, options.output));
   for (const std::string& note : outcome.notes) PrintNotice(note);
@@ -28,8 +28,8 @@ Result<int> Search(const Options& options) {
   return kExitOk;
 }
 
-CommandAction Declare(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+CommandAction DeclareProbeOverflow(CLI::App& app) {
+  auto options = std::make_shared<ProbeOverflowOptions>();
   app.add_option("-i,--input_path", options->input, "Folder of one step, with its ranks")
       ->required();
   app.add_option("-o,--output_path", options->output, "Folder for the result")
@@ -43,7 +43,7 @@ Command ProbeOverflowCommand() {
   return {.name = "overflow_check",
           .summary = "Find the first call that makes infinities or NaN",
           .example = "sonde probe overflow_check -i dump/step0 -o result",
-          .declare = &Declare};
+          .declare = &DeclareProbeOverflow};
 }
 
 }  // namespace sonde::cli

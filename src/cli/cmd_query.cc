@@ -266,7 +266,7 @@ Status PrintSchema(const QueryOptions& options) {
   return Status::Ok();
 }
 
-Result<int> Run(const Context& context, const QueryOptions& options) {
+Result<int> RunQuery(const Context& context, const QueryOptions& options) {
   if (options.schema) {
     SONDE_RETURN_IF_ERROR(PrintSchema(options));
     return kExitOk;
@@ -289,7 +289,7 @@ Result<int> Run(const Context& context, const QueryOptions& options) {
   return *is_whole ? kExitOk : kExitFailure;
 }
 
-CommandAction Declare(CLI::App& app) {
+CommandAction DeclareQuery(CLI::App& app) {
   auto options = std::make_shared<QueryOptions>();
   app.add_option(
       "PATH", options->path,
@@ -309,7 +309,7 @@ CommandAction Declare(CLI::App& app) {
   app.add_flag("--read-files", options->statements.reads_files,
                "Let statements read other files, as FROM 'table.parquet' does");
   app.add_flag("--schema", options->schema, "Print the tables and their columns");
-  return [options](const Context& context) { return Run(context, *options); };
+  return [options](const Context& context) { return RunQuery(context, *options); };
 }
 
 }  // namespace
@@ -322,7 +322,7 @@ Command QueryCommand() {
               "'SELECT name, count(*), sum(dur) FROM slice GROUP BY name'\n"
               "sonde query ./profile 'SELECT rank, op_type, sum_ns FROM hccl_per_rank_stats'\n"
               "sonde query ./new --baseline ./old 'SELECT * FROM compare_cause'",
-          .declare = &Declare};
+          .declare = &DeclareQuery};
 }
 
 }  // namespace sonde::cli

@@ -26,7 +26,7 @@ namespace {
 
 using base::Concat;
 
-constexpr std::string_view kExample =
+constexpr std::string_view kRunExample =
     "sonde run -- python3 train.py\n"
     "sonde run --profile-step-start 5 --profile-step-end 8 --profile-ranks 0 \\\n"
     "    --profile-record-shapes -- torchrun --nproc-per-node 2 train.py\n"
@@ -310,7 +310,7 @@ EnvironmentVariables VariablesOf(const Context& context, const RunOptions& optio
   return variables;
 }
 
-Result<int> Run(const Context& context, RunOptions options) {
+Result<int> RunProgram(const Context& context, RunOptions options) {
   const Status status = CompleteOptions(context, options);
   if (!status.ok()) return WrongUsage(context, status.message());
   const bool is_dump = IsDump(options);
@@ -349,14 +349,14 @@ Result<int> Run(const Context& context, RunOptions options) {
   EndLike(*end);
 }
 
-CommandAction Declare(CLI::App& app) {
+CommandAction DeclareRun(CLI::App& app) {
   auto options = std::make_shared<RunOptions>();
   DeclareSelection(app, *options);
   DeclareKeeping(app, *options);
   DeclareContent(app, *options);
   DeclareOutput(app, *options);
   DeclareDump(app, *options);
-  return [options](const Context& context) { return Run(context, *options); };
+  return [options](const Context& context) { return RunProgram(context, *options); };
 }
 
 }  // namespace
@@ -364,8 +364,8 @@ CommandAction Declare(CLI::App& app) {
 Command RunCommand() {
   return {.name = "run",
           .summary = "Run a command and record its PyTorch work, without changing its code",
-          .example = kExample,
-          .declare = &Declare,
+          .example = kRunExample,
+          .declare = &DeclareRun,
           .takes_command_line = true};
 }
 

@@ -135,7 +135,7 @@ class SignalWaiter {
   std::jthread thread_;
 };
 
-Result<int> Run(const ViewOptions& options) {
+Result<int> RunView(const ViewOptions& options) {
   SONDE_RETURN_IF_ERROR(CheckPaths(options.paths));
   // Also on 127.0.0.1, which every user of the machine reaches.
   SONDE_ASSIGN_OR_RETURN(const std::string token, serve::MakeToken());
@@ -171,7 +171,7 @@ Result<int> Run(const ViewOptions& options) {
   return kExitOk;
 }
 
-CommandAction Declare(CLI::App& app) {
+CommandAction DeclareView(CLI::App& app) {
   auto options = std::make_shared<ViewOptions>();
   app.add_option("PATH", options->paths,
                  "Trace files, span folders, store files or folders of several ranks; more can be "
@@ -200,7 +200,7 @@ CommandAction Declare(CLI::App& app) {
       ->allow_extra_args(false);
   return [options](const Context& /*context*/) {
     if (!options->baseline.empty()) options->paths.push_back(options->baseline);
-    return Run(*options);
+    return RunView(*options);
   };
 }
 
@@ -212,7 +212,7 @@ Command ViewCommand() {
           .example =
               "sonde view ./profile\n"
               "sonde view ./new --baseline ./old",
-          .declare = &Declare};
+          .declare = &DeclareView};
 }
 
 }  // namespace sonde::cli

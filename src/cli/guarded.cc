@@ -23,13 +23,13 @@ namespace {
 constexpr std::array kFaults = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
 
 // Lock-free, so that a process that dies leaves nothing locked.
-using Mark = std::atomic<uint8_t>;
-static_assert(Mark::is_always_lock_free);
+using GuardMark = std::atomic<uint8_t>;
+static_assert(GuardMark::is_always_lock_free);
 constexpr uint8_t kNone = 0;  // as the kernel gives memory
 constexpr uint8_t kInHand = 1;
 constexpr uint8_t kDone = 2;
 
-Mark* Marks(void* memory) { return static_cast<Mark*>(memory); }
+GuardMark* Marks(void* memory) { return static_cast<GuardMark*>(memory); }
 
 bool IsFault(int wait_status) {
   return WIFSIGNALED(wait_status) &&
@@ -122,7 +122,7 @@ Result<std::vector<Crash>> Culprits(const std::vector<size_t>& suspects, int sig
 void WorkBoard::Unmap::operator()(void* memory) const { ::munmap(memory, bytes); }
 
 Result<WorkBoard> WorkBoard::Make(size_t count) {
-  const size_t bytes = std::max<size_t>(count, 1) * sizeof(Mark);
+  const size_t bytes = std::max<size_t>(count, 1) * sizeof(GuardMark);
   void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return base::ErrnoStatus(errno, "map", "memory that processes share");
   return WorkBoard(memory, count, bytes);

@@ -13,16 +13,17 @@ namespace {
 
 using base::Concat;
 
-constexpr size_t kShown = 20;
+constexpr size_t kShownTensors = 20;
 
 void Line(std::string_view head, std::string_view text) {
   std::printf("%-11s %s\n", std::string(head).c_str(), std::string(text).c_str());
 }
 
 void Some(std::string_view head, const std::vector<std::string>& texts) {
-  for (size_t i = 0; i < std::min(texts.size(), kShown); ++i) Line(i == 0 ? head : "", texts[i]);
-  if (texts.size() > kShown) {
-    Line("", Concat("and ", std::to_string(texts.size() - kShown), " more, see the table"));
+  for (size_t i = 0; i < std::min(texts.size(), kShownTensors); ++i)
+    Line(i == 0 ? head : "", texts[i]);
+  if (texts.size() > kShownTensors) {
+    Line("", Concat("and ", std::to_string(texts.size() - kShownTensors), " more, see the table"));
   }
 }
 

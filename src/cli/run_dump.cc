@@ -22,7 +22,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kProvided
     {{kProbe, "_provide"}, {"torch_npu", "_provide_npu"}}};
 constexpr std::array<std::string_view, 7> kTasks = {
     "statistics", "tensor", "structure", "nan_check", "diff_check", "overflow_check", "nan_watch"};
-constexpr std::array<std::string_view, 5> kLevels = {"L0", "L1", "L2", "mix", "debug"};
+constexpr std::array<std::string_view, 5> kDumpLevels = {"L0", "L1", "L2", "mix", "debug"};
 
 template <size_t N>
 Status CheckWord(const JsonValue& config, const std::string& path, std::string_view key,
@@ -86,7 +86,7 @@ Status CheckDump(const RunOptions& options) {
     return InvalidArgumentError(Concat(path, ": the configuration must be an object"));
   }
   SONDE_RETURN_IF_ERROR(CheckWord(config, path, "task", "statistics", kTasks));
-  SONDE_RETURN_IF_ERROR(CheckWord(config, path, "level", "L1", kLevels));
+  SONDE_RETURN_IF_ERROR(CheckWord(config, path, "level", "L1", kDumpLevels));
   SONDE_ASSIGN_OR_RETURN(const std::string folder, config.GetString("dump_path", ""));
   if (folder.empty()) {
     const JsonValue load = config["load"];  // a run that only loads writes nothing

@@ -69,7 +69,7 @@ int64_t BusyNs(const TraceInHand& trace) {
   return sum;
 }
 
-size_t OpenFiles() {
+size_t OpenDescriptors() {
   size_t count = 0;
   for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
     ++count;
@@ -81,12 +81,12 @@ TEST_F(ForEachTraceTest, AThousandTracesAreEachSeenOnceInOrder) {
   constexpr int kRanks = 1000;
   WriteAll(kRanks);
   const JobFiles files = Files();
-  const size_t open_before = OpenFiles();
+  const size_t open_before = OpenDescriptors();
   std::atomic<size_t> most_open = 0;
   std::atomic<int> slices = 0;
   const auto busy = ForEachTrace<int64_t>(
       files.files, kTasks, {.threads = 4}, [&](const TraceInHand& trace) -> Result<int64_t> {
-        const size_t open = OpenFiles();
+        const size_t open = OpenDescriptors();
         size_t most = most_open;
         while (open > most && !most_open.compare_exchange_weak(most, open)) {
         }

@@ -20,7 +20,7 @@
 namespace sonde::job {
 namespace {
 
-std::string SharedData() {
+std::string SharedDataFolder() {
   const char* folder = std::getenv("SONDE_SHARED_DATA");  // NOLINT(concurrency-mt-unsafe)
   return folder != nullptr ? folder : SONDE_SHARED_DATA_DEFAULT;
 }
@@ -109,21 +109,22 @@ void ExpectSameRows(const Job& job) {
 }
 
 TEST_F(PacksTest, HoldWhatStoresHoldOfTracesOfPyTorch) {
-  ExpectSameRows(FindJob(
-      {SharedData() + "/field/14-serving-folder", SharedData() + "/field/13-merged-ranks",
-       SharedData() + "/field/04-equal-times", SharedData() + "/field/20-host-runs-ahead"}));
+  ExpectSameRows(FindJob({SharedDataFolder() + "/field/14-serving-folder",
+                          SharedDataFolder() + "/field/13-merged-ranks",
+                          SharedDataFolder() + "/field/04-equal-times",
+                          SharedDataFolder() + "/field/20-host-runs-ahead"}));
 }
 
 TEST_F(PacksTest, HoldWhatStoresHoldOfDeliverablesOfAscend) {
-  ExpectSameRows(
-      FindJob({SharedData() + "/ascend_pt/text/level1", SharedData() + "/ascend_pt/db/level1"}));
+  ExpectSameRows(FindJob({SharedDataFolder() + "/ascend_pt/text/level1",
+                          SharedDataFolder() + "/ascend_pt/db/level1"}));
 }
 
 // A database for each of many small traces would cost ten times as much as reading them.
 TEST_F(PacksTest, RowsOfFilesOfOthersNeedNoDatabase) {
-  const Job job =
-      FindJob({SharedData() + "/ascend_pt/text/level1", SharedData() + "/ascend_pt/db/level1",
-               SharedData() + "/mindspore_cpu/profiler", SharedData() + "/field"});
+  const Job job = FindJob(
+      {SharedDataFolder() + "/ascend_pt/text/level1", SharedDataFolder() + "/ascend_pt/db/level1",
+       SharedDataFolder() + "/mindspore_cpu/profiler", SharedDataFolder() + "/field"});
   ASSERT_GT(job.traces.size(), 10U);
   for (const Trace& trace : job.traces) {
     const auto imported =

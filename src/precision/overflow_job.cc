@@ -21,7 +21,7 @@ using base::Concat;
 using base::JoinPath;
 
 // Memory as it was found, and calls that fill it.
-bool IsIgnored(std::string_view api) {
+bool IsLeftOut(std::string_view api) {
   return api.find("Torch.empty") != std::string_view::npos ||
          api.find("Torch.fill") != std::string_view::npos;
 }
@@ -32,7 +32,7 @@ bool Overflows(const DumpRow& row) {
 }
 
 bool BeginsOverflow(const DumpFile& dump, const DumpApi& api) {
-  if (IsIgnored(api.name)) return false;
+  if (IsLeftOut(api.name)) return false;
   bool output = false;
   for (uint32_t r = api.first_row; r < api.first_row + api.row_count; ++r) {
     const DumpRow& row = dump.rows()[r];
@@ -116,14 +116,14 @@ std::string CallJson(const DumpFolder& folder, const DumpApi& api) {
   return out + "}";
 }
 
-struct Rank {
+struct DumpedRank {
   DumpFolder folder;
   RankTimeline timeline;
 };
 
-Status LoadRank(const RankFolder& where, std::vector<Rank>* ranks,
+Status LoadRank(const RankFolder& where, std::vector<DumpedRank>* ranks,
                 std::vector<std::string>* notes) {
-  Rank rank;
+  DumpedRank rank;
   SONDE_ASSIGN_OR_RETURN(rank.folder, LoadDumpFolder(JoinPath(where.path, "dump.json"), "", notes));
   const std::string& framework = rank.folder.dump->framework();
   if (!framework.empty() && framework != "pytorch") {
@@ -136,10 +136,10 @@ Status LoadRank(const RankFolder& where, std::vector<Rank>* ranks,
 }
 
 // {"rank_0": [call, ...]}
-std::string ReportOf(const std::vector<Rank>& ranks, const std::vector<FoundCall>& found) {
+std::string ReportOf(const std::vector<DumpedRank>& ranks, const std::vector<FoundCall>& found) {
   std::map<int64_t, std::string> by_rank;
   for (const FoundCall& call : found) {
-    const Rank& rank = ranks[call.timeline];
+    const DumpedRank& rank = ranks[call.timeline];
     std::string& text = by_rank[rank.timeline.rank];
     if (!text.empty()) text += ", ";
     text += CallJson(rank.folder, rank.folder.dump->apis()[call.call]);
@@ -162,7 +162,7 @@ Result<OverflowOutcome> FindFirstOverflow(const std::string& input_path,
         input_path, " is no step: the search looks at the ranks of one step, such as dump/step0"));
   }
   OverflowOutcome out;
-  std::vector<Rank> ranks;
+  std::vector<DumpedRank> ranks;
   Status first_error;
   for (const RankFolder& where : tree.ranks) {
     Status status = LoadRank(where, &ranks, &out.notes);
@@ -174,7 +174,7 @@ Result<OverflowOutcome> FindFirstOverflow(const std::string& input_path,
   }
   if (ranks.empty()) return first_error;
   std::vector<RankTimeline> timelines;
-  for (const Rank& rank : ranks) timelines.push_back(rank.timeline);
+  for (const DumpedRank& rank : ranks) timelines.push_back(rank.timeline);
   const auto found = FindFirstNodes(timelines, {.one_in_communication_phase = true});
   for (const FoundCall& call : found) {
     out.found.push_back(Concat("rank ", std::to_string(timelines[call.timeline].rank), ": ",

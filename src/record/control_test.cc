@@ -241,7 +241,7 @@ TEST_F(ControlTest, OtherUsersAreRefused) {
   EXPECT_EQ(ask_as(kStranger, false), 403);
   for (int i = 0; i < 20; ++i) ask_as(kStranger, true);
   EXPECT_EQ(StatusOf(Request("GET /status")), 200);
-  EXPECT_EQ(Status().state, 0u) << "a stranger has started a recording";
+  EXPECT_EQ(CurrentStatus().state, 0u) << "a stranger has started a recording";
   EXPECT_EQ(ask_as(0, false), 200);
 }
 

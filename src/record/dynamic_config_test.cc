@@ -80,7 +80,7 @@ TEST_F(DynamicTest, NextStepWithWarmupAndAgain) {
     const int64_t first = 10 * round;
     Write(Ask("\"start_step\": -1, \"warmup\": 2, \"active\": 1"));
     EXPECT_FALSE(Step(first));  // warm-up
-    EXPECT_EQ(Status().state, 1u);
+    EXPECT_EQ(CurrentStatus().state, 1u);
     EXPECT_FALSE(Step(first + 1));
     EXPECT_TRUE(Step(first + 2));
     EXPECT_FALSE(Step(first + 3));

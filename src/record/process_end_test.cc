@@ -293,10 +293,10 @@ TEST_F(SessionTest, AForkedChildFollowsItsParentsStop) {
   if (child == 0) {
     sonde_mark(Name("in time"), 0, 0);
     shared->started.store(1);
-    for (int i = 0; Status().state != 0 && i < 120'000; ++i) {
+    for (int i = 0; CurrentStatus().state != 0 && i < 120'000; ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
-    _exit(Status().state == 0 ? 0 : 1);
+    _exit(CurrentStatus().state == 0 ? 0 : 1);
   }
   while (shared->started.load() == 0) std::this_thread::yield();
   const std::string parent_path = sonde_session_path();
@@ -333,7 +333,7 @@ TEST_F(SessionTest, UnwritableFolder) {
 bool RecordUntilStopped() {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(2);
   const sonde_name name = Name("filler");
-  while (Status().state == 2) {
+  while (CurrentStatus().state == 2) {
     for (int i = 0; i < 1024; ++i) sonde_mark(name, 0, 0);
     if (std::chrono::steady_clock::now() > deadline) return false;
     std::this_thread::sleep_for(std::chrono::microseconds(200));
@@ -357,7 +357,7 @@ void CheckDiskFull(const std::string& directory, const std::string& log_path,
               config.ring_slots = 8192;
               if (sonde_session_start(&config) != 0) _exit(9);
               if (!RecordUntilStopped()) _exit(10);
-              if (Status().state != 3 || Status().records == 0) _exit(11);
+              if (CurrentStatus().state != 3 || CurrentStatus().records == 0) _exit(11);
               const std::string messages = CaughtStderr(log);
               if (std::count(messages.begin(), messages.end(), '\n') != 1) _exit(12);
               char path[512];

@@ -116,7 +116,7 @@ TEST_F(SessionTest, MemoryEventsKeepAllFields) {
     EXPECT_EQ(checked.memory.total_active, -1);
     EXPECT_EQ(checked.memory.stream, 3u);
   }
-  EXPECT_EQ(Status().records, 10u);
+  EXPECT_EQ(CurrentStatus().records, 10u);
 }
 
 TEST_F(SessionTest, OpenRangesAreKeptAsUnfinished) {
@@ -316,11 +316,11 @@ TEST_F(SessionTest, PrepareThenStartWithOtherFeatures) {
   sonde_session_config config = ConfigIn(folder_.path());
   config.features = SONDE_FEATURE_OPS;
   ASSERT_EQ(sonde_session_prepare(&config), 0);
-  EXPECT_EQ(Status().state, 1u);
+  EXPECT_EQ(CurrentStatus().state, 1u);
   sonde_mark(Name("early"), 0, 0);
   config.features = SONDE_FEATURE_MARKERS;
   ASSERT_EQ(sonde_session_start(&config), 0);
-  EXPECT_EQ(Status().state, 2u);
+  EXPECT_EQ(CurrentStatus().state, 2u);
   EXPECT_EQ(sonde_session_start(&config), -EBUSY);
   sonde_mark(Name("mark"), 0, 0);
   const CheckedCapture capture = Stop();

@@ -13,7 +13,7 @@ namespace {
 namespace asio = boost::asio;
 namespace beast = boost::beast;
 namespace http = boost::beast::http;
-using ErrorCode = boost::system::error_code;
+using ClientError = boost::system::error_code;
 
 constexpr uint64_t kMaxReplyBytes = uint64_t{16} << 20U;
 constexpr auto kConnectTime = std::chrono::seconds(1);
@@ -27,17 +27,17 @@ Result<HttpReply> Ask(Connect connect, const http::request<http::string_body>& r
   beast::flat_buffer buffer;
   http::response_parser<http::string_body> parser;
   parser.body_limit(kMaxReplyBytes);
-  ErrorCode failure;
+  ClientError failure;
   bool done = false;
   stream.expires_after(kConnectTime);
-  connect(stream, [&](const ErrorCode& error) {
+  connect(stream, [&](const ClientError& error) {
     failure = error;
     if (failure) return;
     stream.expires_after(std::chrono::seconds(seconds));
-    http::async_write(stream, request, [&](const ErrorCode& written, size_t) {
+    http::async_write(stream, request, [&](const ClientError& written, size_t) {
       failure = written;
       if (failure) return;
-      http::async_read(stream, buffer, parser, [&](const ErrorCode& read, size_t) {
+      http::async_read(stream, buffer, parser, [&](const ClientError& read, size_t) {
         failure = read;
         done = !read;
       });
@@ -89,7 +89,7 @@ Result<HttpReply> AskServer(const std::string& address, const std::string& metho
   std::string name(host.substr(0, colon));
   if (name.starts_with('[') && name.ends_with(']')) name = name.substr(1, name.size() - 2);
   asio::io_context context;
-  ErrorCode error;
+  ClientError error;
   const auto found = asio::ip::tcp::resolver(context).resolve(name, host.substr(colon + 1), error);
   if (error) {
     return base::UnavailableError(
@@ -97,9 +97,8 @@ Result<HttpReply> AskServer(const std::string& address, const std::string& metho
   }
   return Ask<beast::tcp_stream>(
       [&](auto& stream, auto then) {
-        stream.async_connect(found, [then = std::move(then)](const ErrorCode& failed, const auto&) {
-          then(failed);
-        });
+        stream.async_connect(found, [then = std::move(then)](const ClientError& failed,
+                                                             const auto&) { then(failed); });
       },
       request, address, seconds);
 }

@@ -14,6 +14,7 @@
 #include "store/schema.h"
 #include "store/schema_check.h"
 #include "store/schema_template.h"
+#include "store/sql_text.h"
 #include "store/statement_watch.h"
 #include "store/user_statements.h"
 
@@ -22,10 +23,6 @@ namespace {
 
 using base::Concat;
 using internal::Connection;
-
-std::string Quoted(std::string_view text) {
-  return Concat("'", base::ReplaceAll(text, "'", "''"), "'");
-}
 
 std::string Number(int32_t number) {
   return number < 0 ? "NULL::INTEGER" : Concat(std::to_string(number), "::INTEGER");
@@ -93,7 +90,7 @@ std::string LabelTable(const Files& files) {
     for (const TraceLabel& label : files.list[i].traces) {
       sql += Concat(", (", files.list[i].is_pack ? std::to_string(i) : "NULL", ", ",
                     std::to_string(label.place), ", ", std::to_string(label.trace), ", ",
-                    std::to_string(label.run), ", ", Number(label.rank), ", ", Quoted(label.path),
+                    std::to_string(label.run), ", ", Number(label.rank), ", ", SqlText(label.path),
                     ")");
     }
   }
@@ -114,11 +111,11 @@ constexpr std::string_view kSingleTraceTable =
 // As schema_check.h does it of a store that is opened by itself.
 Status CheckTables(Connection& connection, const std::string& path, const std::string& alias) {
   const std::string signature =
-      base::ReplaceAll(kSignatureQuery, "current_database()", Quoted(alias));
+      base::ReplaceAll(kSignatureQuery, "current_database()", SqlText(alias));
   SONDE_ASSIGN_OR_RETURN(
       const int64_t same,
       connection.Number(Concat("SELECT count(*) FROM (", signature, ") AS found(signature) ",
-                               "WHERE signature = ", Quoted(SchemaSignature()))));
+                               "WHERE signature = ", SqlText(SchemaSignature()))));
   return same == 1 ? Status() : NotOurTables(path);
 }
 
@@ -127,7 +124,7 @@ Status Attach(Connection& connection, const StoreFile& file, const std::string& 
     return base::NotFoundError(Concat("there is no trace store '", file.path, "'"));
   }
   const Status attached =
-      connection.Execute(Concat("ATTACH ", Quoted(file.path), " AS ", alias, " (READ_ONLY)"));
+      connection.Execute(Concat("ATTACH ", SqlText(file.path), " AS ", alias, " (READ_ONLY)"));
   if (!attached.ok()) {
     return base::CorruptDataError(
         Concat("cannot open the trace store '", file.path, "': ", attached.message()));

@@ -13,6 +13,7 @@
 #include "store/duckdb_handles.h"
 #include "store/open_database.h"
 #include "store/schema.h"
+#include "store/sql_text.h"
 #include "store/table_writer.h"
 
 namespace sonde::store {
@@ -23,10 +24,6 @@ using internal::ChunkAppender;
 
 // What has been written needs not stay in memory.
 constexpr int64_t kFillingBytes = int64_t{52} << 20U;
-
-std::string Quoted(std::string_view text) {
-  return Concat("'", base::ReplaceAll(text, "'", "''"), "'");
-}
 
 // Kept to be written again as they were, which is done from a store.
 template <class Row>
@@ -68,7 +65,7 @@ Result<std::unique_ptr<PackWriter>> PackWriter::Attach(const std::string& path) 
   SONDE_ASSIGN_OR_RETURN(pack->database_->written,
                          internal::DatabasePath::For(pack->temporary_path_));
   SONDE_RETURN_IF_ERROR(pack->connection_->Execute(
-      Concat("ATTACH ", Quoted(pack->database_->written.name()), " AS store (BLOCK_SIZE 16384, ",
+      Concat("ATTACH ", SqlText(pack->database_->written.name()), " AS store (BLOCK_SIZE 16384, ",
              "STORAGE_VERSION 'v1.2.0', RECOVERY_MODE no_wal_writes); USE store; BEGIN")));
   return pack;
 }
@@ -145,7 +142,7 @@ Status PackWriter::Add(int32_t place, const RowTables& tables) {
 Status PackWriter::AddFailure(int32_t place, const Status& why) {
   return connection_->Execute(Concat("INSERT INTO pack_failure_ VALUES (", std::to_string(place),
                                      ", ", std::to_string(static_cast<int>(why.code())), ", ",
-                                     Quoted(why.message()), ")"));
+                                     SqlText(why.message()), ")"));
 }
 
 Status PackWriter::SetStamp(int64_t source_stamp) {

@@ -17,12 +17,6 @@ std::string RoleText(const ResultRole& role) {
   return text;
 }
 
-std::string Capitalised(std::string_view text) {
-  std::string out(text);
-  if (!out.empty() && out[0] >= 'a' && out[0] <= 'z') out[0] = static_cast<char>(out[0] - 32);
-  return out;
-}
-
 }  // namespace
 
 std::string_view ResultSqlType(ResultType type) {
@@ -53,7 +47,7 @@ std::string ResultsMarkdown(std::span<const ResultInfo* const> results) {
       "of\n"
       "the same thing.\n";
   for (const ResultInfo* result : results) {
-    out += Concat("\n## ", result->name, "\n\n", Capitalised(result->meaning),
+    out += Concat("\n## ", result->name, "\n\n", base::Capitalised(result->meaning),
                   ".\n\n| Column | Type | Unit | Role | Meaning |\n|---|---|---|---|---|\n");
     for (const ResultColumnInfo& column : result->columns) {
       out += Concat("| `", column.name, "` | ", ResultSqlType(column.type), " | ", column.unit,

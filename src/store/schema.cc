@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/strings.h"
+#include "store/sql_text.h"
 
 namespace sonde::store {
 namespace {
@@ -66,8 +67,6 @@ Lookup ParseLookup(std::string_view unit) {
   return lookup;
 }
 
-std::string Quoted(std::string_view name) { return Concat("\"", name, "\""); }
-
 // Texts are those of all traces, and have no column that tells them apart.
 bool HasTrace(const TableInfo& table, Of of) {
   return of == Of::kSeveral && table.stored != RowTraits<NameRow>::kStored;
@@ -78,12 +77,12 @@ std::string CreateTable(const TableInfo& table, Of of) {
   std::string columns = HasTrace(table, of) ? "trace INTEGER" : "";
   for (const ColumnInfo& column : table.columns) {
     if (!columns.empty()) columns += ", ";
-    columns += Concat(Quoted(column.name), " ", BaseSqlType(column.type));
+    columns += Concat(SqlName(column.name), " ", BaseSqlType(column.type));
     // No name is there twice: a dictionary, which the database would try first, is of no use.
     if (is_of_names && column.type == ColumnType::kText) columns += " USING COMPRESSION fsst";
   }
   if (table.stored != table.base_table) columns = Concat("r STRUCT(", columns, ")");
-  return Concat("CREATE TABLE ", Quoted(table.stored), " (", columns, ")");
+  return Concat("CREATE TABLE ", SqlName(table.stored), " (", columns, ")");
 }
 
 // The tables of arguments: to a set belong its own rows and those of the part that it shares.
@@ -96,17 +95,17 @@ std::string CreateUnpacked(const TableInfo& table, Of of) {
   std::string columns = HasTrace(table, of) ? "r.trace AS trace" : "";
   std::string shared_columns = HasTrace(table, of) ? "s.r.trace AS trace" : "";
   for (const ColumnInfo& column : table.columns) {
-    const std::string name = Quoted(column.name);
+    const std::string name = SqlName(column.name);
     const bool is_set = column.name == "args_id";
     columns += Concat(columns.empty() ? "" : ", ", "r.", name, " AS ", name);
     shared_columns +=
         Concat(shared_columns.empty() ? "" : ", ", is_set ? "s.r." : "t.r.", name, " AS ", name);
   }
-  std::string view = Concat("CREATE VIEW ", Quoted(table.base_table), " AS SELECT ", columns,
-                            " FROM ", Quoted(table.stored));
+  std::string view = Concat("CREATE VIEW ", SqlName(table.base_table), " AS SELECT ", columns,
+                            " FROM ", SqlName(table.stored));
   if (HasSharedRows(table)) {
     view += Concat(" WHERE r.args_id >= 0 UNION ALL SELECT ", shared_columns, " FROM ",
-                   RowTraits<ArgsSharedRow>::kStored, " s JOIN ", Quoted(table.stored),
+                   RowTraits<ArgsSharedRow>::kStored, " s JOIN ", SqlName(table.stored),
                    " t ON t.r.args_id = s.r.shared_id",
                    HasTrace(table, of) ? " AND t.r.trace = s.r.trace" : "");
   }
@@ -137,40 +136,34 @@ std::string CreateView(const TableInfo& table, Of of) {
   int alias = 0;
   for (const ColumnInfo& column : table.columns) {
     if (!select.empty()) select += ", ";
-    const std::string base_column = Concat("b.", Quoted(column.name));
+    const std::string base_column = Concat("b.", SqlName(column.name));
     const std::string join_name = Concat("j", std::to_string(alias));
     if (column.type == ColumnType::kName) {
       ++alias;
-      select += Concat(join_name, ".name AS ", Quoted(column.name));
+      select += Concat(join_name, ".name AS ", SqlName(column.name));
       joins += JoinNames(join_name, base_column, IsFoundByPlace(table, column));
     } else if (column.type == ColumnType::kLookup) {
       ++alias;
       const Lookup lookup = ParseLookup(column.unit);
-      select += Concat("nullif(", base_column, ", -1) AS ", Quoted(column.name));
+      select += Concat("nullif(", base_column, ", -1) AS ", SqlName(column.name));
       for (const ColumnInfo& added : lookup.columns) {
-        select += Concat(", ", join_name, ".", Quoted(added.name));
+        select += Concat(", ", join_name, ".", SqlName(added.name));
       }
-      joins += Concat(" LEFT JOIN ", Quoted(lookup.table->name), " ", join_name, " ON ", join_name,
-                      ".", Quoted(lookup.table->columns[0].name), " = ", base_column,
+      joins += Concat(" LEFT JOIN ", SqlName(lookup.table->name), " ", join_name, " ON ", join_name,
+                      ".", SqlName(lookup.table->columns[0].name), " = ", base_column,
                       HasTrace(table, of) ? Concat(" AND ", join_name, ".trace = b.trace") : "");
     } else if (column.type == ColumnType::kRef || column.type == ColumnType::kOpt) {
-      select += Concat("nullif(", base_column, ", -1) AS ", Quoted(column.name));
+      select += Concat("nullif(", base_column, ", -1) AS ", SqlName(column.name));
     } else {
       select += base_column;
     }
   }
-  return Concat("CREATE VIEW ", Quoted(table.name), " AS SELECT ", select, " FROM ",
-                Quoted(table.base_table), " b", joins);
+  return Concat("CREATE VIEW ", SqlName(table.name), " AS SELECT ", select, " FROM ",
+                SqlName(table.base_table), " b", joins);
 }
 
 std::string UnitOf(const ColumnInfo& column) {
   return column.type == ColumnType::kLookup ? std::string() : std::string(column.unit);
-}
-
-std::string Capitalised(std::string_view text) {
-  std::string out(text);
-  if (!out.empty() && out[0] >= 'a' && out[0] <= 'z') out[0] = static_cast<char>(out[0] - 32);
-  return out;
 }
 
 }  // namespace
@@ -238,7 +231,7 @@ std::string SchemaMarkdown() {
       "name is given as `NAME_`, that table holds numbers only (-1 stands for NULL) and is for\n"
       "tools that want speed.\n";
   for (const TableInfo& table : kTables) {
-    out += Concat("\n## ", table.name, "\n\n", Capitalised(table.meaning), ".");
+    out += Concat("\n## ", table.name, "\n\n", base::Capitalised(table.meaning), ".");
     if (table.name != table.base_table) out += Concat(" Numbers only: `", table.base_table, "`.");
     out += "\n\n| Column | Type | Unit | Meaning | Filled by |\n|---|---|---|---|---|\n";
     for (const ColumnInfo& column : PublicColumns(table)) {

@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "base/strings.h"
 #include "store/duckdb_handles.h"
+#include "store/sql_text.h"
 #include "store/table_writer.h"
 
 namespace sonde::store {
@@ -18,10 +19,6 @@ using base::Concat;
 
 constexpr const char* kSchema = "source";
 constexpr size_t kChunkRows = 2048;
-
-std::string Quoted(std::string_view name) {
-  return Concat("\"", base::ReplaceAll(name, "\"", "\"\""), "\"");
-}
 
 std::string_view SqlType(CellType type) {
   if (type == CellType::kInteger) return "BIGINT";
@@ -35,7 +32,7 @@ std::string ColumnList(const std::vector<SourceColumn>& columns) {
   for (const SourceColumn& column : columns) {
     std::string name = column.name.empty() ? "unnamed" : column.name;
     while (!taken.insert(base::ToLower(name)).second) name += '_';
-    list += Concat(list.empty() ? "" : ", ", Quoted(name), " ", SqlType(column.type));
+    list += Concat(list.empty() ? "" : ", ", SqlName(name), " ", SqlType(column.type));
   }
   return list;
 }
@@ -127,7 +124,7 @@ Result<SourceTableWriter> SourceTableWriter::Create(Transaction& transaction, So
   table.stored = names.Take(table.file, table.name);
   SONDE_RETURN_IF_ERROR(transaction.Execute("CREATE SCHEMA IF NOT EXISTS source"));
   SONDE_RETURN_IF_ERROR(transaction.Execute(
-      Concat("CREATE TABLE source.", Quoted(table.stored), " (", ColumnList(table.columns), ")")));
+      Concat("CREATE TABLE source.", SqlName(table.stored), " (", ColumnList(table.columns), ")")));
   auto impl = std::make_unique<Impl>();
   impl->transaction = &transaction;
   impl->table = std::move(table);
@@ -229,7 +226,7 @@ Result<std::vector<SourceTable>> SourceTables(const Store& store) {
 
 Status ScanSourceTable(const Store& store, const SourceTable& table,
                        const std::function<Status(const Chunk&)>& consume) {
-  return store.Scan(Concat("SELECT * FROM source.", Quoted(table.stored)), consume);
+  return store.Scan(Concat("SELECT * FROM source.", SqlName(table.stored)), consume);
 }
 
 }  // namespace sonde::store

@@ -7,7 +7,7 @@
 namespace sonde::store {
 namespace {
 
-constexpr size_t kNone = std::string_view::npos;
+constexpr size_t kNowhere = std::string_view::npos;
 
 bool IsLetter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
@@ -62,7 +62,7 @@ size_t BehindDollars(std::string_view sql, size_t at) {
   if (!is_tag) return at + 1;
   const std::string_view tag = sql.substr(at, end - at + 1);
   const size_t close = sql.find(tag, end + 1);
-  return close == kNone ? sql.size() : close + tag.size();
+  return close == kNowhere ? sql.size() : close + tag.size();
 }
 
 // Behind the piece at `at`: a comment, a text, a word, or one character.
@@ -78,6 +78,14 @@ size_t BehindPiece(std::string_view sql, size_t at) {
 }
 
 }  // namespace
+
+std::string SqlText(std::string_view text) {
+  return base::Concat("'", base::ReplaceAll(text, "'", "''"), "'");
+}
+
+std::string SqlName(std::string_view name) {
+  return base::Concat("\"", base::ReplaceAll(name, "\"", "\"\""), "\"");
+}
 
 size_t SkipBlank(std::string_view sql) {
   size_t at = 0;

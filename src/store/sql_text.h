@@ -1,10 +1,17 @@
-// Where a statement ends: SQL as the database's lexer cuts it, no further. Threads: any.
+// Texts and names inside statements, and where a statement ends: SQL as the database's lexer cuts
+// it, no further. Threads: any.
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <string_view>
 
 namespace sonde::store {
+
+// A text as a literal: 'it''s'.
+std::string SqlText(std::string_view text);
+// A name of a table or column, whatever it holds: "a ""b""".
+std::string SqlName(std::string_view name);
 
 // Place of the first character that is no space or comment.
 size_t SkipBlank(std::string_view sql);

@@ -11,16 +11,13 @@
 #include "store/duckdb_lazy.h"
 #include "store/joint.h"
 #include "store/made_tables.h"
+#include "store/sql_text.h"
 #include "store/statement_watch.h"
 
 namespace sonde::store {
 namespace {
 
 using base::Concat;
-
-std::string Quoted(std::string_view text) {
-  return Concat("'", base::ReplaceAll(text, "'", "''"), "'");
-}
 
 // The stores are attached while that is allowed; then the door is closed for good.
 Status Prepare(internal::Connection& connection, const std::vector<StoreFile>& files, int threads,
@@ -29,7 +26,7 @@ Status Prepare(internal::Connection& connection, const std::vector<StoreFile>& f
                                      std::string("autoload_known_extensions = false"),
                                      std::string("custom_extension_repository = '/nonexistent'"),
                                      Concat("threads = ", std::to_string(std::max(1, threads))),
-                                     Concat("temp_directory = ", Quoted(folder))}) {
+                                     Concat("temp_directory = ", SqlText(folder))}) {
     SONDE_RETURN_IF_ERROR(connection.Execute(Concat("SET ", setting)));
   }
   SONDE_RETURN_IF_ERROR(internal::JoinStores(

@@ -22,13 +22,13 @@
 namespace {
 
 using namespace sonde::store;  // NOLINT(google-build-using-namespace): a benchmark of this folder
-using Clock = std::chrono::steady_clock;
+using BenchClock = std::chrono::steady_clock;
 
 constexpr int32_t kLanes = 50;
 constexpr int64_t kPixels = 1600;
 
-double MillisecondsSince(Clock::time_point begin) {
-  return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+double MillisecondsSince(BenchClock::time_point begin) {
+  return std::chrono::duration<double, std::milli>(BenchClock::now() - begin).count();
 }
 
 // Bursts of short slices with pauses, as programs are.
@@ -81,7 +81,7 @@ Times Ask(const ZoomIndex& index, int64_t last, int64_t span, int32_t lanes, int
   for (int i = 0; i < rounds; ++i) {
     const auto begin = static_cast<int64_t>(random() % static_cast<uint64_t>(last - span + 1));
     const double cpu_start = CpuMilliseconds();
-    const auto start = Clock::now();
+    const auto start = BenchClock::now();
     drawn.clear();
     for (int32_t lane = 0; lane < lanes; ++lane) {
       index.Query(lane, 0, {begin, begin + span, std::max<int64_t>(1, span / kPixels)}, drawn);
@@ -138,7 +138,7 @@ void Reopen(const std::string& path, int64_t last) {
   std::vector<double> cpu;
   for (int round = 0; round < 20; ++round) {
     const double cpu_start = CpuMilliseconds();
-    const auto start = Clock::now();
+    const auto start = BenchClock::now();
     const auto store = Store::OpenReadOnly(path).value();
     const auto index = ZoomIndex::Open(ZoomIndex::PathFor(path), store->store_id()).value();
     std::vector<ZoomSlice> drawn;
@@ -162,7 +162,7 @@ int main(int argc, char** argv) {
   const std::string path = (folder / "s.duckdb").string();
   auto store = Store::Create(path).value();
   const int64_t last = Fill(*store, slices);
-  const auto start = Clock::now();
+  const auto start = BenchClock::now();
   auto built = BuildZoomIndex(*store, store->store_id(), ZoomIndex::PathFor(path));
   if (!built.ok() || !built->Commit().ok()) std::abort();
   std::printf("build of %lld slices from the database: %.0f ms, %.0f MB\n",

@@ -51,7 +51,9 @@ std::string QuestionOf(std::string_view need) {
                 " LIMIT 1)");
 }
 
-bool IsNameChar(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+bool IsIdentifierChar(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+}
 
 // Of the trace, read by many rules, and joined with their texts where they are read.
 constexpr std::string_view kCopied[] = {"slice", "device_task", "framework_op"};
@@ -100,8 +102,8 @@ std::vector<std::string_view> NamesIn(std::string_view with) {
       at = std::min(with.find('\n', at), with.size());
     } else if (c == '(' || c == ')') {
       depth += c == '(' ? 1 : -1;
-    } else if (IsNameChar(c)) {
-      while (at < with.size() && IsNameChar(with[at])) ++at;
+    } else if (IsIdentifierChar(c)) {
+      while (at < with.size() && IsIdentifierChar(with[at])) ++at;
       if (is_next) names.push_back(with.substr(begin, at - begin));
       is_next = false;
     } else if (c == ',' && depth == 0) {
@@ -114,8 +116,8 @@ std::vector<std::string_view> NamesIn(std::string_view with) {
 bool Mentions(std::string_view sql, std::string_view name) {
   for (size_t at = sql.find(name); at != std::string_view::npos; at = sql.find(name, at + 1)) {
     const size_t end = at + name.size();
-    const bool begins = at == 0 || !IsNameChar(sql[at - 1]);
-    if (begins && (end == sql.size() || !IsNameChar(sql[end]))) return true;
+    const bool begins = at == 0 || !IsIdentifierChar(sql[at - 1]);
+    if (begins && (end == sql.size() || !IsIdentifierChar(sql[end]))) return true;
   }
   return false;
 }

@@ -20,13 +20,13 @@ double Sum(const compare::Overall& overall, std::initializer_list<KernelClass> c
   return ms;
 }
 
-struct Row {
+struct OverallRow {
   std::string_view english;
   std::string_view chinese;
   double ms;
 };
 
-std::vector<Row> RowsOf(const compare::Overall& overall) {
+std::vector<OverallRow> RowsOf(const compare::Overall& overall) {
   using enum KernelClass;
   const double wait_ms = overall.WaitMs();
   return {
@@ -73,7 +73,7 @@ Result<Found> OverallSummary(const Rule& /*rule*/, const std::string& path, Lang
                  {"e2e_ms", e2e_ms}};
   AdviceSheet& sheet = found.sheets.emplace_back();
   sheet.columns = {"Performance Index", "Duration(ms)", "Duration Ratio"};
-  for (const Row& row : RowsOf(overall)) {
+  for (const OverallRow& row : RowsOf(overall)) {
     const double ratio = overall.e2e_ms > 0 ? row.ms / overall.e2e_ms : 0;
     const std::string name(language == Language::kChinese ? row.chinese : row.english);
     sheet.rows.push_back({name, Fixed(row.ms, 3), Fixed(100 * ratio, 2) + "%"});

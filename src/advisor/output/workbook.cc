@@ -17,7 +17,7 @@ constexpr size_t kMaxRows = 1'048'575;
 constexpr size_t kWidest = 100;
 
 // Letters of other scripts take two columns, and several bytes.
-size_t WidthOf(std::string_view line) {
+size_t ColumnWidthOf(std::string_view line) {
   size_t width = 0;
   for (const char c : line) {
     const auto byte = static_cast<unsigned char>(c);
@@ -30,7 +30,7 @@ size_t WidthOf(std::string_view line) {
 size_t WidestLine(const std::string& text) {
   size_t widest = 0;
   for (const std::string_view line : base::Split(text, '\n')) {
-    widest = std::max(widest, WidthOf(line));
+    widest = std::max(widest, ColumnWidthOf(line));
   }
   return widest;
 }

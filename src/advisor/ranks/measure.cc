@@ -15,9 +15,9 @@ namespace {
 using cluster::Table;
 
 // Cells of a table by the names of its columns.
-class Reader {
+class RankReader {
  public:
-  explicit Reader(const Table& table) : table_(table) {}
+  explicit RankReader(const Table& table) : table_(table) {}
   std::string Text(size_t row, std::string_view column) const {
     const auto* text = std::get_if<std::string>(&At(row, column));
     if (text != nullptr) return *text;
@@ -50,7 +50,7 @@ int64_t StepNumber(std::string_view text) {
 }
 
 void TakeSteps(const Table& table, Ranks& ranks) {
-  const Reader reader(table);
+  const RankReader reader(table);
   for (size_t row = 0; row < table.rows(); ++row) {
     if (reader.Text(row, "type") != "rank") continue;
     ranks.steps.push_back({.step = StepNumber(reader.Text(row, "step")),
@@ -67,7 +67,7 @@ void TakeSteps(const Table& table, Ranks& ranks) {
 using OpKey = std::tuple<int64_t, int64_t, std::string, std::string>;  // step, rank, group, name
 
 void TakeLinks(const Table& table, std::map<OpKey, OpOfRank>& ops, Ranks& ranks) {
-  const Reader reader(table);
+  const RankReader reader(table);
   std::map<std::pair<int64_t, int64_t>, LinkOfRank> links;
   std::set<std::pair<OpKey, std::string>> seen;  // a row stands for each size of packets
   for (size_t row = 0; row < table.rows(); ++row) {
@@ -92,7 +92,7 @@ void TakeLinks(const Table& table, std::map<OpKey, OpOfRank>& ops, Ranks& ranks)
 }
 
 void TakeTimes(const Table& table, std::map<OpKey, OpOfRank>& ops) {
-  const Reader reader(table);
+  const RankReader reader(table);
   for (size_t row = 0; row < table.rows(); ++row) {
     const OpKey key(StepNumber(reader.Text(row, "step")),
                     base::ParseInt64(reader.Text(row, "rank")).value_or(-1),

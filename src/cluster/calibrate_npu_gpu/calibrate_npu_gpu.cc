@@ -86,12 +86,12 @@ constexpr BookInfo BookOf(const TableInfo& table, std::string_view file,
           .is_header_high = true,
           .splits_tables = true};
 }
-constexpr std::array kBooks = {
+constexpr std::array kCalibrateNpuGpuBooks = {
     BookOf(kCompareProfile, "compare_profile_report_{rank}", kCompareWidths, kMergedOfComparison),
     BookOf(kNpuProfile, "npu_report_{rank}", kProfileWidths, kMergedOfProfile),
     BookOf(kGpuProfile, "gpu_report_{rank}", kProfileWidths, kMergedOfProfile)};
 
-Status Map(const RankInput& rank, Part& part) {
+Status MapCalibrateNpuGpu(const RankInput& rank, Part& part) {
   const recipes::TraceData& data = rank.data();
   std::vector<ModuleRange> modules = ModulesOf(data);
   if (modules.empty()) return {};
@@ -296,7 +296,8 @@ void AddProfile(int32_t rank, const std::vector<ModuleTime>& times, std::vector<
   }
 }
 
-Status Reduce(std::span<const RankPart> ranks, const ModeOptions& options, Outcome& outcome) {
+Status ReduceCalibrateNpuGpu(std::span<const RankPart> ranks, const ModeOptions& options,
+                             Outcome& outcome) {
   SONDE_ASSIGN_OR_RETURN(const auto gpu, ReadGpuModules(options.gpu_path));
   std::vector<CompareProfileRow> compared;
   std::vector<NpuProfileRow> npu_rows;
@@ -329,8 +330,8 @@ Status Reduce(std::span<const RankPart> ranks, const ModeOptions& options, Outco
   return {};
 }
 
-constexpr std::array kTables = {&kCompareProfile, &kNpuProfile, &kGpuProfile};
-constexpr std::array<std::string_view, 3> kFlags = {
+constexpr std::array kCalibrateNpuGpuTables = {&kCompareProfile, &kNpuProfile, &kGpuProfile};
+constexpr std::array<std::string_view, 3> kCalibrateNpuGpuFlags = {
     "--baseline_profiling_path", "--fuzzy_threshold", "--dump_intermediate_results"};
 
 }  // namespace
@@ -340,14 +341,14 @@ constexpr Mode kCalibrateNpuGpuMode = {
     .name = "calibrate_npu_gpu",
     .folder = "CalibrateNpuGpu",
     .summary = "Time of modules beside that on a GPU (--baseline_profiling_path)",
-    .tables = kTables,
+    .tables = kCalibrateNpuGpuTables,
     .needs = ModuleNeeds(),
     .wants = "kernels and modules (--profile-with-modules; mstx ranges of the domain Module)",
-    .flags = kFlags,
-    .books = kBooks,
+    .flags = kCalibrateNpuGpuFlags,
+    .books = kCalibrateNpuGpuBooks,
     .takes_all_steps = true,
     .check = [](const ModeOptions& options) { return CheckGpuFile(options.gpu_path); },
-    .map = &Map,
-    .reduce = &Reduce};
+    .map = &MapCalibrateNpuGpu,
+    .reduce = &ReduceCalibrateNpuGpu};
 
 }  // namespace sonde::cluster

@@ -22,7 +22,7 @@ double RoundUpTies(double value, int decimals) {
   return static_cast<double>(std::floor(value * kNudge * scale + 0.5L) / scale);
 }
 
-Status Map(const RankInput& rank, Part& part) {
+Status MapCannApiSum(const RankInput& rank, Part& part) {
   const recipes::TraceData& data = rank.data();
   std::map<std::string_view, std::vector<double>> durations;
   double all_ns = 0;
@@ -104,7 +104,8 @@ CannApiAllRow OfName(const std::string& name, const Ranks& ranks, double all_ns)
   return row;
 }
 
-Status Reduce(std::span<const RankPart> ranks, const ModeOptions& /*options*/, Outcome& outcome) {
+Status ReduceCannApiSum(std::span<const RankPart> ranks, const ModeOptions& /*options*/,
+                        Outcome& outcome) {
   std::map<std::string, Ranks> by_name;
   std::vector<CannApiRankRow> of_ranks;
   double all_ns = 0;
@@ -129,7 +130,7 @@ Status Reduce(std::span<const RankPart> ranks, const ModeOptions& /*options*/, O
   return {};
 }
 
-constexpr std::array kTables = {&kCannApiAll, &kCannApiRank};
+constexpr std::array kCannApiSumTables = {&kCannApiAll, &kCannApiRank};
 
 }  // namespace
 
@@ -138,10 +139,10 @@ constexpr Mode kCannApiSumMode = {
     .name = "cann_api_sum",
     .folder = "CannApiSum",
     .summary = "Calls of the device's host interface by name and rank",
-    .tables = kTables,
+    .tables = kCannApiSumTables,
     .needs = recipes::Reads<store::ApiCallRow, store::SliceRow>(),
     .wants = kWantsApi,
-    .map = &Map,
-    .reduce = &Reduce};
+    .map = &MapCannApiSum,
+    .reduce = &ReduceCannApiSum};
 
 }  // namespace sonde::cluster

@@ -77,7 +77,7 @@ SONDE_CLUSTER_TABLE(BaselineOpRow, kBaselineOps, "cluster_compare_baseline_ops",
                     "ClusterCompareBaselineOps", "cluster_compare_baseline_ops",
                     SONDE_COLUMNS_BASELINE_OPS, "collectives of two runs")
 
-using Ranks = std::span<const RankPart>;
+using RanksOfASide = std::span<const RankPart>;
 
 struct PartMean {
   int64_t count = 0;
@@ -85,7 +85,7 @@ struct PartMean {
 };
 
 // Each rank and step counts for each part, also where it has none of it.
-std::map<std::string, PartMean> MeansOf(Ranks ranks) {
+std::map<std::string, PartMean> MeansOf(RanksOfASide ranks) {
   std::map<std::string, PartMean> means;
   int64_t steps = 0;
   for (const RankPart& rank : ranks) {
@@ -105,7 +105,7 @@ int OrderOf(std::string_view part) {
   return part == kFreePart ? 3 : 2;
 }
 
-std::vector<BaselineSumRow> SumRows(Ranks ranks, Ranks base_ranks) {
+std::vector<BaselineSumRow> SumRows(RanksOfASide ranks, RanksOfASide base_ranks) {
   auto own = MeansOf(ranks);
   auto base = MeansOf(base_ranks);
   const int64_t own_count = own[std::string(kStepPart)].count;
@@ -170,7 +170,7 @@ void PairRank(const RankPart& own, const RankPart& base, Pairs& pairs) {
   }
 }
 
-Pairs PairsOf(Ranks ranks, Ranks base_ranks) {
+Pairs PairsOf(RanksOfASide ranks, RanksOfASide base_ranks) {
   Pairs pairs;
   std::map<int32_t, const RankPart*> base;
   for (const RankPart& rank : base_ranks) base[rank.rank] = &rank;
@@ -192,10 +192,10 @@ Pairs PairsOf(Ranks ranks, Ranks base_ranks) {
   return pairs;
 }
 
-using OpKey = std::tuple<std::string, std::string, std::string, int64_t>;
+using BaselineOpKey = std::tuple<std::string, std::string, std::string, int64_t>;
 
-std::map<OpKey, CollectiveSum> CollectivesOf(Ranks ranks) {
-  std::map<OpKey, CollectiveSum> sums;
+std::map<BaselineOpKey, CollectiveSum> CollectivesOf(RanksOfASide ranks) {
+  std::map<BaselineOpKey, CollectiveSum> sums;
   for (const RankPart& rank : ranks) {
     for (const CollectiveSum& one : rank.part.Rows<CollectiveSum>()) {
       const auto [found, is_new] =
@@ -231,7 +231,7 @@ BaselineOpRow OpRowOf(const CollectiveSum& own, const CollectiveSum& base) {
 }
 
 // Those of both runs, the longest excess first.
-std::vector<BaselineOpRow> OpRows(Ranks ranks, Ranks base_ranks) {
+std::vector<BaselineOpRow> OpRows(RanksOfASide ranks, RanksOfASide base_ranks) {
   const auto base = CollectivesOf(base_ranks);
   std::vector<BaselineOpRow> rows;
   for (const auto& [key, own] : CollectivesOf(ranks)) {
@@ -305,10 +305,12 @@ void SayOps(const std::vector<BaselineOpRow>& rows, Outcome& outcome) {
       .value = most->ratio;
 }
 
-Status Reduce(Ranks ranks, const ModeOptions& options, Outcome& outcome);
+Status ReduceClusterCompareBaseline(RanksOfASide ranks, const ModeOptions& options,
+                                    Outcome& outcome);
 
-constexpr std::array kTables = {&kBaselineSum, &kBaseline, &kBaselineOps, &kHostClocks};
-constexpr std::array<std::string_view, 2> kFlags = {"--bp", "--keep_clocks"};
+constexpr std::array kClusterCompareBaselineTables = {&kBaselineSum, &kBaseline, &kBaselineOps,
+                                                      &kHostClocks};
+constexpr std::array<std::string_view, 2> kClusterCompareBaselineFlags = {"--bp", "--keep_clocks"};
 
 }  // namespace
 
@@ -317,20 +319,20 @@ constexpr Mode kClusterCompareBaselineMode = {
     .name = "cluster_compare_baseline",
     .folder = "ClusterCompareBaseline",
     .summary = "Parts of steps and collectives beside a run that counts as good (--bp)",
-    .tables = kTables,
+    .tables = kClusterCompareBaselineTables,
     .needs = recipes::Reads<store::DeviceTaskRow, store::CommunicationOpRow,
                             store::CommunicationGroupRow, store::StepRow>()
                  .WithBounds()
                  .WithWaits(),
     .wants = kWantsKernels,
-    .flags = kFlags,
+    .flags = kClusterCompareBaselineFlags,
     .check = &CheckBaseRun,
     .map = &MapParts,
-    .reduce = &Reduce};
+    .reduce = &ReduceClusterCompareBaseline};
 
 namespace {
 
-void SayBaseClocks(Ranks base_ranks, const ModeOptions& options, Outcome& outcome) {
+void SayBaseClocks(RanksOfASide base_ranks, const ModeOptions& options, Outcome& outcome) {
   Outcome base;
   FindClocks(base_ranks, options, base);
   for (const std::string& notice : base.notices) {
@@ -338,7 +340,8 @@ void SayBaseClocks(Ranks base_ranks, const ModeOptions& options, Outcome& outcom
   }
 }
 
-Status Reduce(Ranks ranks, const ModeOptions& options, Outcome& outcome) {
+Status ReduceClusterCompareBaseline(RanksOfASide ranks, const ModeOptions& options,
+                                    Outcome& outcome) {
   SONDE_ASSIGN_OR_RETURN(auto base_ranks,
                          MapFolder(kClusterCompareBaselineMode, options.base_path, {}, options));
   std::erase_if(base_ranks, [](const RankPart& part) { return part.part.empty(); });

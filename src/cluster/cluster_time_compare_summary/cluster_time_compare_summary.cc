@@ -107,9 +107,12 @@ void SayChange(const std::vector<TimeCompareRow>& rows, Outcome& outcome) {
       .rank = moved.rank;
 }
 
-Status Map(const RankInput& rank, Part& part) { return kClusterTimeSummaryMode.map(rank, part); }
+Status MapClusterTimeCompareSummary(const RankInput& rank, Part& part) {
+  return kClusterTimeSummaryMode.map(rank, part);
+}
 
-Status Reduce(std::span<const RankPart> ranks, const ModeOptions& options, Outcome& outcome) {
+Status ReduceClusterTimeCompareSummary(std::span<const RankPart> ranks, const ModeOptions& options,
+                                       Outcome& outcome) {
   SONDE_ASSIGN_OR_RETURN(auto base_ranks,
                          MapFolder(kClusterTimeSummaryMode, options.base_path, {}, options));
   std::erase_if(base_ranks, [](const RankPart& part) { return part.part.empty(); });
@@ -139,8 +142,8 @@ Status Reduce(std::span<const RankPart> ranks, const ModeOptions& options, Outco
   return {};
 }
 
-constexpr std::array kTables = {&kTimeCompare};
-constexpr std::array<std::string_view, 1> kFlags = {"--bp"};
+constexpr std::array kClusterTimeCompareSummaryTables = {&kTimeCompare};
+constexpr std::array<std::string_view, 1> kClusterTimeCompareSummaryFlags = {"--bp"};
 
 }  // namespace
 
@@ -149,12 +152,12 @@ constexpr Mode kClusterTimeCompareSummaryMode = {
     .name = "cluster_time_compare_summary",
     .folder = "ClusterTimeCompareSummary",
     .summary = "Times of cluster_time_summary beside those of a base run (--bp)",
-    .tables = kTables,
+    .tables = kClusterTimeCompareSummaryTables,
     .needs = StepNeeds() | HostCallNeeds(),
     .wants = "steps or kernels (a recording with the device or, on a CPU, --profile-with-cpu)",
-    .flags = kFlags,
+    .flags = kClusterTimeCompareSummaryFlags,
     .check = &CheckBaseRun,
-    .map = &Map,
-    .reduce = &Reduce};
+    .map = &MapClusterTimeCompareSummary,
+    .reduce = &ReduceClusterTimeCompareSummary};
 
 }  // namespace sonde::cluster

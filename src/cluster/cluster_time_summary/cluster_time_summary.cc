@@ -43,20 +43,20 @@ std::optional<int64_t> StepAt(const recipes::TraceData& data, int64_t ts) {
   return std::nullopt;
 }
 
-enum class Kind : uint8_t { kCompute, kCommunicate, kCopy, kNone };
+enum class PartKind : uint8_t { kCompute, kCommunicate, kCopy, kNone };
 struct Block {
   int64_t begin = 0;
   int64_t end = 0;
-  Kind kind = Kind::kNone;
+  PartKind kind = PartKind::kNone;
 };
 
 // Time of copies that no other block covers; blocks in the order of begin and end.
 double CopyAloneNs(const std::vector<Block>& blocks) {
   if (blocks.empty()) return 0;
-  Block open{blocks.front().begin, blocks.front().begin, Kind::kNone};
+  Block open{blocks.front().begin, blocks.front().begin, PartKind::kNone};
   int64_t alone = 0;
   for (const Block& block : blocks) {
-    if (open.kind == Kind::kCopy) {
+    if (open.kind == PartKind::kCopy) {
       alone += std::max<int64_t>(0, std::min(open.end, block.begin) - open.begin);
     }
     if (block.begin > open.end) {
@@ -67,7 +67,7 @@ double CopyAloneNs(const std::vector<Block>& blocks) {
       open.begin = block.end;
     }
   }
-  if (open.kind == Kind::kCopy) alone += open.end - open.begin;
+  if (open.kind == PartKind::kCopy) alone += open.end - open.begin;
   return static_cast<double>(alone);
 }
 
@@ -90,16 +90,16 @@ void AddMemory(const RankInput& rank, const HostCalls& calls, Steps& steps) {
     const int64_t end = task.ts + std::max<int64_t>(task.dur, 0);
     if (IsCopy(data, kind)) {
       const auto step = StepAt(data, task.ts);
-      add(step, {task.ts, end, Kind::kCopy});
+      add(step, {task.ts, end, PartKind::kCopy});
       if (step) PartOf(steps, *step).memory_ns += static_cast<double>(end - task.ts);
     } else if (IsComputing(data, kind) && task.dur > 0) {
       calls.ForEach(task,
-                    [&](int64_t ts) { add(StepAt(data, ts), {task.ts, end, Kind::kCompute}); });
+                    [&](int64_t ts) { add(StepAt(data, ts), {task.ts, end, PartKind::kCompute}); });
     }
   }
   for (const store::CommunicationOpRow& op : data.communications) {
     calls.ForEach(op, [&](int64_t ts) {
-      add(StepAt(data, ts), {op.ts, rank.view.EndNs(op), Kind::kCommunicate});
+      add(StepAt(data, ts), {op.ts, rank.view.EndNs(op), PartKind::kCommunicate});
     });
   }
   for (auto& [step, list] : blocks) {
@@ -110,7 +110,7 @@ void AddMemory(const RankInput& rank, const HostCalls& calls, Steps& steps) {
   }
 }
 
-Status Map(const RankInput& rank, Part& part) {
+Status MapClusterTimeSummary(const RankInput& rank, Part& part) {
   const recipes::TraceData& data = rank.data();
   const HostCalls calls(data);
   Steps steps;
@@ -143,10 +143,10 @@ Status Map(const RankInput& rank, Part& part) {
   return {};
 }
 
-using OpKey = std::tuple<std::string, std::string, int64_t>;
+using CommunicationKey = std::tuple<std::string, std::string, int64_t>;
 
-std::map<OpKey, double> TransmitTimes(std::span<const RankPart> ranks) {
-  std::map<OpKey, double> transmit;
+std::map<CommunicationKey, double> TransmitTimes(std::span<const RankPart> ranks) {
+  std::map<CommunicationKey, double> transmit;
   for (const RankPart& rank : ranks) {
     for (const OpPart& op : rank.part.Rows<OpPart>()) {
       const auto [found, is_new] = transmit.try_emplace({op.group, op.name, op.step_id}, op.dur_ns);
@@ -190,14 +190,15 @@ void SayLongest(const std::vector<TimeSummaryRow>& rows, Outcome& outcome) {
       .rank = waited->rank;
 }
 
-Status Reduce(std::span<const RankPart> ranks, const ModeOptions& /*options*/, Outcome& outcome) {
+Status ReduceClusterTimeSummary(std::span<const RankPart> ranks, const ModeOptions& /*options*/,
+                                Outcome& outcome) {
   const auto rows = TimeSummary(ranks);
   outcome.tables = {TableOf(kTimeSummary, rows)};
   if (!rows.empty()) SayLongest(rows, outcome);
   return {};
 }
 
-constexpr std::array kTables = {&kTimeSummary};
+constexpr std::array kClusterTimeSummaryTables = {&kTimeSummary};
 
 }  // namespace
 
@@ -227,10 +228,10 @@ constexpr Mode kClusterTimeSummaryMode = {
     .name = "cluster_time_summary",
     .folder = "ClusterTimeSummary",
     .summary = "Where the time of each step went: computing, waiting, transfers, copies, free",
-    .tables = kTables,
+    .tables = kClusterTimeSummaryTables,
     .needs = StepNeeds() | HostCallNeeds(),
     .wants = "steps or kernels (a recording with the device or, on a CPU, --profile-with-cpu)",
-    .map = &Map,
-    .reduce = &Reduce};
+    .map = &MapClusterTimeSummary,
+    .reduce = &ReduceClusterTimeSummary};
 
 }  // namespace sonde::cluster

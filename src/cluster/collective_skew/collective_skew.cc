@@ -59,7 +59,7 @@ SONDE_CLUSTER_TABLE(SkewSumRow, kSkewSum, "collective_skew_sum", "CollectiveSkew
                     "collective_skew_sum", SONDE_COLUMNS_SKEW_SUM,
                     "begin and end of collectives by group and type")
 
-Status Map(const RankInput& rank, Part& part) {
+Status MapCollectiveSkew(const RankInput& rank, Part& part) {
   MapCollectives(rank, part);
   return {};
 }
@@ -171,7 +171,8 @@ void SaySkew(const std::vector<SkewSumRow>& sums, const std::vector<SkewRow>& ro
       kSkew);
 }
 
-Status Reduce(std::span<const RankPart> ranks, const ModeOptions& options, Outcome& outcome) {
+Status ReduceCollectiveSkew(std::span<const RankPart> ranks, const ModeOptions& options,
+                            Outcome& outcome) {
   const Clocks clocks = FindClocks(ranks, options, outcome);
   std::vector<SkewRow> rows;
   std::vector<SkewSumRow> sums;
@@ -196,8 +197,8 @@ Status Reduce(std::span<const RankPart> ranks, const ModeOptions& options, Outco
   return {};
 }
 
-constexpr std::array kTables = {&kSkewSum, &kSkew, &kHostClocks};
-constexpr std::array<std::string_view, 1> kFlags = {"--keep_clocks"};
+constexpr std::array kCollectiveSkewTables = {&kSkewSum, &kSkew, &kHostClocks};
+constexpr std::array<std::string_view, 1> kCollectiveSkewFlags = {"--keep_clocks"};
 
 }  // namespace
 
@@ -206,11 +207,11 @@ constexpr Mode kCollectiveSkewMode = {
     .name = "collective_skew",
     .folder = "CollectiveSkew",
     .summary = "How far apart the ranks of each collective begin and end it",
-    .tables = kTables,
+    .tables = kCollectiveSkewTables,
     .needs = recipes::Reads<store::CommunicationOpRow>(),
     .wants = kWantsCommunication,
-    .flags = kFlags,
-    .map = &Map,
-    .reduce = &Reduce};
+    .flags = kCollectiveSkewFlags,
+    .map = &MapCollectiveSkew,
+    .reduce = &ReduceCollectiveSkew};
 
 }  // namespace sonde::cluster

@@ -44,38 +44,39 @@ constexpr double kWaitedShare = 0.05;
 constexpr int64_t kLongWaitNs = 100'000;
 constexpr double kDeviceShare = 0.5;
 
-struct OpRow {
+struct BottleneckOpRow {
   std::string name;
   int64_t begin = 0;
   int64_t end = 0;
   int64_t dur() const { return end - begin; }
 };
 
-Status Map(const RankInput& rank, Part& part) {
+Status MapCommunicationBottleneck(const RankInput& rank, Part& part) {
   const recipes::TraceData& data = rank.data();
   for (size_t i = 0; i < data.communications.size(); ++i) {
     const store::CommunicationOpRow& op = data.communications[i];
     if (!rank.window.Has(op.ts)) continue;
-    part.Rows<OpRow>().push_back({rank.view.communications[i].name, op.ts, rank.view.EndNs(op)});
+    part.Rows<BottleneckOpRow>().push_back(
+        {rank.view.communications[i].name, op.ts, rank.view.EndNs(op)});
   }
   return {};
 }
 
 struct Side {
   int32_t rank = -1;
-  OpRow op;
+  BottleneckOpRow op;
 };
 struct Case {
-  OpRow op;  // of the rank that was named
+  BottleneckOpRow op;  // of the rank that was named
   std::optional<Side> fast;
   std::optional<Side> slow;
 };
 
-Case CaseOf(const OpRow& op, std::span<const RankPart> ranks) {
+Case CaseOf(const BottleneckOpRow& op, std::span<const RankPart> ranks) {
   Case found;
   found.op = op;
   for (const RankPart& rank : ranks) {
-    for (const OpRow& other : rank.part.Rows<OpRow>()) {
+    for (const BottleneckOpRow& other : rank.part.Rows<BottleneckOpRow>()) {
       if (other.name != op.name) continue;
       if (!found.fast || other.dur() > found.fast->op.dur()) found.fast = {rank.rank, other};
       if (!found.slow || other.dur() < found.slow->op.dur()) found.slow = {rank.rank, other};
@@ -158,7 +159,8 @@ BottleneckRow RowOf(const Case& one, const Streams& streams) {
           .reason = ReasonOf(one, streams)};
 }
 
-Result<std::vector<OpRow>> LongestOf(std::span<const RankPart> ranks, const ModeOptions& options) {
+Result<std::vector<BottleneckOpRow>> LongestOf(std::span<const RankPart> ranks,
+                                               const ModeOptions& options) {
   constexpr size_t kTop = 10;
   const auto target = std::find_if(ranks.begin(), ranks.end(), [&](const RankPart& rank) {
     return rank.rank == options.rank_id;
@@ -169,19 +171,21 @@ Result<std::vector<OpRow>> LongestOf(std::span<const RankPart> ranks, const Mode
                " not found in profiling path, or without communication, or not ",
                "of --rank_list: name one of those with --rank_id"));
   }
-  std::vector<OpRow> ops = target->part.Rows<OpRow>();
-  std::stable_sort(ops.begin(), ops.end(),
-                   [](const OpRow& a, const OpRow& b) { return a.dur() > b.dur(); });
+  std::vector<BottleneckOpRow> ops = target->part.Rows<BottleneckOpRow>();
+  std::stable_sort(ops.begin(), ops.end(), [](const BottleneckOpRow& a, const BottleneckOpRow& b) {
+    return a.dur() > b.dur();
+  });
   const size_t most = options.top_num > 0 ? static_cast<size_t>(options.top_num) : kTop;
   if (ops.size() > most) ops.resize(most);
   return ops;
 }
 
-Status Reduce(std::span<const RankPart> ranks, const ModeOptions& options, Outcome& outcome) {
-  SONDE_ASSIGN_OR_RETURN(const std::vector<OpRow> ops, LongestOf(ranks, options));
+Status ReduceCommunicationBottleneck(std::span<const RankPart> ranks, const ModeOptions& options,
+                                     Outcome& outcome) {
+  SONDE_ASSIGN_OR_RETURN(const std::vector<BottleneckOpRow> ops, LongestOf(ranks, options));
   std::vector<Case> cases;
   std::set<int32_t> wanted;
-  for (const OpRow& op : ops) {
+  for (const BottleneckOpRow& op : ops) {
     cases.push_back(CaseOf(op, ranks));
     if (cases.back().slow) wanted.insert({cases.back().slow->rank, cases.back().fast->rank});
   }
@@ -208,8 +212,9 @@ Status Reduce(std::span<const RankPart> ranks, const ModeOptions& options, Outco
   return {};
 }
 
-constexpr std::array kTables = {&kBottleneck};
-constexpr std::array<std::string_view, 2> kFlags = {"--rank_id", "--top_num"};
+constexpr std::array kCommunicationBottleneckTables = {&kBottleneck};
+constexpr std::array<std::string_view, 2> kCommunicationBottleneckFlags = {"--rank_id",
+                                                                           "--top_num"};
 
 }  // namespace
 
@@ -218,11 +223,11 @@ constexpr Mode kCommunicationBottleneckMode = {
     .name = "communication_bottleneck",
     .folder = "CommunicatonBottleneckAnalysis",  // the reference's spelling
     .summary = "Why the longest communication operations of a rank took so long",
-    .tables = kTables,
+    .tables = kCommunicationBottleneckTables,
     .needs = recipes::Reads<store::CommunicationOpRow>(),
     .wants = kWantsCommunication,
-    .flags = kFlags,
-    .map = &Map,
-    .reduce = &Reduce};
+    .flags = kCommunicationBottleneckFlags,
+    .map = &MapCommunicationBottleneck,
+    .reduce = &ReduceCommunicationBottleneck};
 
 }  // namespace sonde::cluster

@@ -63,7 +63,7 @@ void AddLaunches(const recipes::TraceData& data, std::vector<LaunchedTask>& laun
   }
 }
 
-Status Map(const RankInput& rank, Part& part) {
+Status MapStreams(const RankInput& rank, Part& part) {
   std::vector<StreamEvent>& events = part.Rows<StreamEvent>();
   AddDevice(rank, events);
   AddHost(rank.data(), events);
@@ -73,8 +73,8 @@ Status Map(const RankInput& rank, Part& part) {
   return {};
 }
 
-Status Reduce(std::span<const RankPart> /*ranks*/, const ModeOptions& /*options*/,
-              Outcome& /*outcome*/) {
+Status ReduceStreams(std::span<const RankPart> /*ranks*/, const ModeOptions& /*options*/,
+                     Outcome& /*outcome*/) {
   return {};
 }
 
@@ -89,8 +89,8 @@ constexpr Mode kStreamsMode = {
                             store::FrameworkOpRow, store::ApiCallRow>()
                  .WithBounds(),
     .wants = kWantsKernels,
-    .map = &Map,
-    .reduce = &Reduce};
+    .map = &MapStreams,
+    .reduce = &ReduceStreams};
 
 Drift CompareStreams(const std::vector<const StreamEvent*>& slow,
                      const std::vector<const StreamEvent*>& fast, int64_t shift_ns) {

@@ -47,9 +47,9 @@ struct KnownType {
   std::string name;
 };
 
-using ByType = std::map<std::string, std::vector<Interval>, std::less<>>;
+using IntervalsByType = std::map<std::string, std::vector<Interval>, std::less<>>;
 
-ByType OperationsByType(const RankInput& rank) {
+IntervalsByType OperationsByType(const RankInput& rank) {
   const recipes::TraceData& data = rank.data();
   std::map<uint64_t, std::string_view> types;
   for (const recipes::CommunicationGroup& group : data.groups) {
@@ -57,7 +57,7 @@ ByType OperationsByType(const RankInput& rank) {
       types.try_emplace(group.hash, data.Name(group.description));
     }
   }
-  ByType operations;
+  IntervalsByType operations;
   for (size_t i = 0; i < data.communications.size(); ++i) {
     const store::CommunicationOpRow& op = data.communications[i];
     const auto type = types.find(static_cast<uint64_t>(op.group_hash));
@@ -90,9 +90,9 @@ std::vector<Interval> In(const std::vector<Interval>& all, const Interval& step)
   return found;
 }
 
-Status Map(const RankInput& rank, Part& part) {
+Status MapComputationalOpMasking(const RankInput& rank, Part& part) {
   const recipes::TraceData& data = rank.data();
-  const ByType operations = OperationsByType(rank);
+  const IntervalsByType operations = OperationsByType(rank);
   const std::vector<Interval> kernels = Kernels(rank);
   if (kernels.empty() || data.steps.empty()) return {};
   for (const auto& [type, list] : operations) part.Rows<KnownType>().push_back({type});
@@ -154,7 +154,8 @@ void SayMasking(const std::vector<MaskingRow>& rows, const std::set<std::string>
   }
 }
 
-Status Reduce(std::span<const RankPart> ranks, const ModeOptions& /*options*/, Outcome& outcome) {
+Status ReduceComputationalOpMasking(std::span<const RankPart> ranks, const ModeOptions& /*options*/,
+                                    Outcome& outcome) {
   std::vector<MaskingRow> rows;
   std::set<std::string> known;
   for (const RankPart& rank : ranks) {
@@ -167,8 +168,8 @@ Status Reduce(std::span<const RankPart> ranks, const ModeOptions& /*options*/, O
   return {};
 }
 
-constexpr std::array kTables = {&kMasking};
-constexpr std::array<std::string_view, 1> kFlags = {"--parallel_types"};
+constexpr std::array kComputationalOpMaskingTables = {&kMasking};
+constexpr std::array<std::string_view, 1> kComputationalOpMaskingFlags = {"--parallel_types"};
 
 }  // namespace
 
@@ -177,15 +178,15 @@ constexpr Mode kComputationalOpMaskingMode = {
     .name = "computational_op_masking",
     .folder = "ComputationalOpMasking",
     .summary = "How much of the communication of each kind of parallelism computing hides",
-    .tables = kTables,
+    .tables = kComputationalOpMaskingTables,
     .needs = recipes::Reads<store::DeviceTaskRow, store::CommunicationOpRow,
                             store::CommunicationGroupRow, store::StepRow>()
                  .WithBounds(),
     .wants =
         "steps, kernels, and communication in groups whose kind is known (recorded with the "
         "device, profiler.step() in the program)",
-    .flags = kFlags,
-    .map = &Map,
-    .reduce = &Reduce};
+    .flags = kComputationalOpMaskingFlags,
+    .map = &MapComputationalOpMasking,
+    .reduce = &ReduceComputationalOpMasking};
 
 }  // namespace sonde::cluster

@@ -23,7 +23,7 @@ struct KindRow {
   std::vector<double> dur_ns;
 };
 
-Status Map(const RankInput& rank, Part& part) {
+Status MapComputeOpSum(const RankInput& rank, Part& part) {
   const recipes::TraceData& data = rank.data();
   auto& rows = part.Rows<KindRow>();
   std::vector<size_t> place_of_kind(data.kinds.size(), SIZE_MAX);
@@ -56,10 +56,10 @@ void SortBySum(std::vector<Row>& rows) {
                    [](const Row& a, const Row& b) { return a.sum_ns > b.sum_ns; });
 }
 
-using ByType = std::map<std::pair<std::string, std::string>, std::vector<double>>;
+using TimesByType = std::map<std::pair<std::string, std::string>, std::vector<double>>;
 
 std::vector<ComputeAllRow> OfAll(std::span<const RankPart> ranks) {
-  ByType durations;
+  TimesByType durations;
   for (const RankPart& rank : ranks) {
     for (const KindRow& kind : rank.part.Rows<KindRow>()) {
       Append(kind.dur_ns, durations[{kind.type, kind.core}]);
@@ -77,7 +77,7 @@ std::vector<ComputeAllRow> OfAll(std::span<const RankPart> ranks) {
 std::vector<ComputeTypeRow> ByTypeAndRank(std::span<const RankPart> ranks) {
   std::vector<ComputeTypeRow> rows;
   for (const RankPart& rank : ranks) {
-    ByType durations;
+    TimesByType durations;
     for (const KindRow& kind : rank.part.Rows<KindRow>()) {
       Append(kind.dur_ns, durations[{kind.type, kind.core}]);
     }
@@ -154,7 +154,8 @@ void SayUneven(const std::vector<ComputeTypeRow>& by_rank, Outcome& outcome) {
   finding.limit = 100 * recipes::kSlowRankShare.value;
 }
 
-Status Reduce(std::span<const RankPart> ranks, const ModeOptions& options, Outcome& outcome) {
+Status ReduceComputeOpSum(std::span<const RankPart> ranks, const ModeOptions& options,
+                          Outcome& outcome) {
   const auto by_rank = ByTypeAndRank(ranks);
   const auto all = OfAll(ranks);
   outcome.tables = {TableOf(kComputeAll, all), TableOf(kComputeType, by_rank)};
@@ -166,8 +167,8 @@ Status Reduce(std::span<const RankPart> ranks, const ModeOptions& options, Outco
   return {};
 }
 
-constexpr std::array kTables = {&kComputeAll, &kComputeType, &kComputeName};
-constexpr std::array<std::string_view, 1> kFlags = {"--exclude_op_name"};
+constexpr std::array kComputeOpSumTables = {&kComputeAll, &kComputeType, &kComputeName};
+constexpr std::array<std::string_view, 1> kComputeOpSumFlags = {"--exclude_op_name"};
 
 }  // namespace
 
@@ -175,11 +176,11 @@ extern const Mode kComputeOpSumMode;
 constexpr Mode kComputeOpSumMode = {.name = "compute_op_sum",
                                     .folder = "ComputeOpSum",
                                     .summary = "Kernels by type, by rank, by name and shapes",
-                                    .tables = kTables,
+                                    .tables = kComputeOpSumTables,
                                     .needs = recipes::Reads<store::DeviceTaskRow>(),
                                     .wants = kWantsKernels,
-                                    .flags = kFlags,
-                                    .map = &Map,
-                                    .reduce = &Reduce};
+                                    .flags = kComputeOpSumFlags,
+                                    .map = &MapComputeOpSum,
+                                    .reduce = &ReduceComputeOpSum};
 
 }  // namespace sonde::cluster

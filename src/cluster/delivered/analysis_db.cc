@@ -19,7 +19,7 @@ std::string Text(const SqliteRow& row, int column) { return std::string(row.Text
 bool IsTotal(const SqliteRow& row, int column) { return row.Text(column).starts_with("Total"); }
 
 // The device's own tool knows no steps.
-std::string Step(const SqliteRow& row, int column) {
+std::string StepCells(const SqliteRow& row, int column) {
   return row.Text(column).empty() ? "step" : Text(row, column);
 }
 
@@ -46,7 +46,7 @@ Status ReadTimes(const SqliteReader& reader, Delivered& delivered) {
        "synchronization_time", "idle_time", "step", "type"},
       [&](const SqliteRow& row) {
         if (IsTotal(row, 0)) return;
-        delivered.times.push_back({.step = Step(row, 8),
+        delivered.times.push_back({.step = StepCells(row, 8),
                                    .is_p2p = IsP2p(row, 9),
                                    .op = Text(row, 0),
                                    .group = Text(row, 1),
@@ -66,7 +66,7 @@ Status ReadBandwidths(const SqliteReader& reader, Delivered& delivered) {
        "large_packet_ratio", "package_size", "count", "total_duration", "step", "type"},
       [&](const SqliteRow& row) {
         if (IsTotal(row, 0)) return;
-        delivered.bandwidths.push_back({.step = Step(row, 10),
+        delivered.bandwidths.push_back({.step = StepCells(row, 10),
                                         .is_p2p = IsP2p(row, 11),
                                         .op = Text(row, 0),
                                         .group = Text(row, 1),
@@ -89,7 +89,7 @@ Status ReadLinks(const SqliteReader& reader, Delivered& delivered) {
                        const auto src = row.Int(2);
                        const auto dst = row.Int(3);
                        if (IsTotal(row, 0) || !src || !dst) return;
-                       delivered.links.push_back({.step = Step(row, 7),
+                       delivered.links.push_back({.step = StepCells(row, 7),
                                                   .is_p2p = IsP2p(row, 8),
                                                   .op = Text(row, 0),
                                                   .group = Text(row, 1),

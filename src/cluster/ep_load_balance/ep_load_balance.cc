@@ -64,7 +64,7 @@ std::string ExpertRanks(const recipes::TraceData& data) {
   return {};
 }
 
-Status Map(const RankInput& rank, Part& part) {
+Status MapEpLoadBalance(const RankInput& rank, Part& part) {
   const recipes::TraceData& data = rank.data();
   bool has_any = false;
   EpTokensRow row{.rank = rank.rank, .ep_ranks = ExpertRanks(data)};
@@ -81,7 +81,8 @@ Status Map(const RankInput& rank, Part& part) {
   return {};
 }
 
-Status Reduce(std::span<const RankPart> ranks, const ModeOptions& /*options*/, Outcome& outcome) {
+Status ReduceEpLoadBalance(std::span<const RankPart> ranks, const ModeOptions& /*options*/,
+                           Outcome& outcome) {
   constexpr size_t kTop = 20;
   std::vector<EpTokensRow> rows;
   std::map<std::string, std::pair<int64_t, int64_t>> bounds;  // least, greatest
@@ -109,7 +110,7 @@ Status Reduce(std::span<const RankPart> ranks, const ModeOptions& /*options*/, O
   return {};
 }
 
-constexpr std::array kTables = {&kEpTokens, &kEpTop};
+constexpr std::array kEpLoadBalanceTables = {&kEpTokens, &kEpTop};
 
 }  // namespace
 
@@ -118,10 +119,10 @@ constexpr Mode kEpLoadBalanceMode = {
     .name = "ep_load_balance",
     .folder = "EPLoadBalance",
     .summary = "Tokens that the experts of each rank had to work on",
-    .tables = kTables,
+    .tables = kEpLoadBalanceTables,
     .needs = recipes::Reads<store::DeviceTaskRow, store::CommunicationGroupRow>(),
     .wants = "kernels GroupedMatmul with shapes (a model of experts, --profile-level level1)",
-    .map = &Map,
-    .reduce = &Reduce};
+    .map = &MapEpLoadBalance,
+    .reduce = &ReduceEpLoadBalance};
 
 }  // namespace sonde::cluster

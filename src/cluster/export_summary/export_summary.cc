@@ -31,7 +31,7 @@ namespace {
 using base::Concat;
 using recipes::TraceData;
 
-constexpr std::string_view kFolder = "ExportSummary";
+constexpr std::string_view kExportSummaryFolder = "ExportSummary";
 constexpr std::string_view kMissing = "N/A";
 
 struct WrittenFile {
@@ -41,7 +41,7 @@ struct WrittenFile {
 };
 
 std::string FolderOf(const ModeOptions& options, int32_t rank) {
-  return base::JoinPath(base::JoinPath(options.result_folder, kFolder),
+  return base::JoinPath(base::JoinPath(options.result_folder, kExportSummaryFolder),
                         Concat("rank_", std::to_string(rank)));
 }
 
@@ -271,7 +271,7 @@ Status MakeFile(const std::string& folder, std::string_view name, Part& part, co
   return {};
 }
 
-Status Map(const RankInput& rank, Part& part) {
+Status MapExportSummary(const RankInput& rank, Part& part) {
   const std::string folder = FolderOf(rank.options, rank.rank);
   SONDE_RETURN_IF_ERROR(base::RemoveTree(folder));  // of an earlier run
   if (rank.data().tasks.empty() && rank.data().communications.empty()) return {};
@@ -284,7 +284,8 @@ Status Map(const RankInput& rank, Part& part) {
   });
 }
 
-Status Reduce(std::span<const RankPart> ranks, const ModeOptions& options, Outcome& outcome) {
+Status ReduceExportSummary(std::span<const RankPart> ranks, const ModeOptions& options,
+                           Outcome& outcome) {
   int64_t rows = 0;
   int64_t left_out = 0;
   for (const RankPart& rank : ranks) {
@@ -297,7 +298,7 @@ Status Reduce(std::span<const RankPart> ranks, const ModeOptions& options, Outco
   recipes::Finding& finding =
       Say(outcome, "cluster.summaries",
           {std::to_string(outcome.files.size()), std::to_string(ranks.size()),
-           base::JoinPath(options.result_folder, kFolder), std::to_string(rows)});
+           base::JoinPath(options.result_folder, kExportSummaryFolder), std::to_string(rows)});
   finding.value = static_cast<double>(rows);
   if (left_out > 0) {
     outcome.notices.push_back(Concat(std::to_string(left_out),
@@ -312,14 +313,14 @@ Status Reduce(std::span<const RankPart> ranks, const ModeOptions& options, Outco
 extern const Mode kExportSummaryMode;
 constexpr Mode kExportSummaryMode = {
     .name = "export_summary",
-    .folder = kFolder,
+    .folder = kExportSummaryFolder,
     .summary = "Files api_statistic.csv and kernel_details.csv of each rank, of its tables",
     .tables = {},
     .needs = recipes::Reads<store::DeviceTaskRow, store::CommunicationOpRow, store::ApiCallRow,
                             store::SliceRow, store::DeviceTaskPmuRow>(),
     .wants = kWantsKernels,
     .writes_files = true,
-    .map = &Map,
-    .reduce = &Reduce};
+    .map = &MapExportSummary,
+    .reduce = &ReduceExportSummary};
 
 }  // namespace sonde::cluster

@@ -32,15 +32,17 @@ using base::JoinPath;
 using importers::AscendSpan;
 using importers::SpanFile;
 
-constexpr std::string_view kFolder = "FilterDb";
+constexpr std::string_view kFilterDbFolder = "FilterDb";
 constexpr std::string_view kOutput = "ASCEND_PROFILER_OUTPUT";
 
 struct Copied {
-  std::string folder;  // below kFolder
+  std::string folder;  // below kFilterDbFolder
   SmallerDb db;
 };
 
-std::string RootOf(const ModeOptions& options) { return JoinPath(options.result_folder, kFolder); }
+std::string RootOf(const ModeOptions& options) {
+  return JoinPath(options.result_folder, kFilterDbFolder);
+}
 
 // As the rank lies below -d, so that ranks of one name on several hosts stay apart.
 std::string FolderOf(const std::string& path, const ModeOptions& options) {
@@ -160,7 +162,7 @@ Status CopyExported(const RankInput& rank, const std::string& from, const std::s
   return {};
 }
 
-Status Map(const RankInput& rank, Part& part) {
+Status MapFilterDb(const RankInput& rank, Part& part) {
   if (rank.data().tasks.empty() && rank.data().communications.empty() && rank.data().ops.empty()) {
     return {};
   }
@@ -202,7 +204,8 @@ void SayUnknownTables(const ModeOptions& options, const std::set<std::string>& k
   }
 }
 
-Status Reduce(std::span<const RankPart> ranks, const ModeOptions& options, Outcome& outcome) {
+Status ReduceFilterDb(std::span<const RankPart> ranks, const ModeOptions& options,
+                      Outcome& outcome) {
   SmallerDb sum;
   std::set<std::string> folders;
   std::set<std::string> tables;
@@ -227,22 +230,23 @@ Status Reduce(std::span<const RankPart> ranks, const ModeOptions& options, Outco
   return {};
 }
 
-constexpr std::array<std::string_view, 3> kFlags = {"--time_range", "--tables", "--min_duration"};
+constexpr std::array<std::string_view, 3> kFilterDbFlags = {"--time_range", "--tables",
+                                                            "--min_duration"};
 
 }  // namespace
 
 extern const Mode kFilterDbMode;
 constexpr Mode kFilterDbMode = {
     .name = "filter_db",
-    .folder = kFolder,
+    .folder = kFilterDbFolder,
     .summary = "A smaller copy of each rank: a step or time, some tables, no short events",
     .tables = {},
     .needs = {.waits = true},
     .wants = kWantsKernels,
-    .flags = kFlags,
+    .flags = kFilterDbFlags,
     .writes_files = true,
     .map_files = &MapFiles,
-    .map = &Map,
-    .reduce = &Reduce};
+    .map = &MapFilterDb,
+    .reduce = &ReduceFilterDb};
 
 }  // namespace sonde::cluster

@@ -223,7 +223,7 @@ void ExplainByLaunches(const Neighbours& tasks, const Launches& launches, FreePa
                         : Concat("Abnormal CANN layer: long node@launch ", UsText(longer), " us");
 }
 
-Status Map(const RankInput& rank, Part& part) {
+Status MapFreeAnalysis(const RankInput& rank, Part& part) {
   const recipes::TraceData& data = rank.data();
   const std::vector<Interval> gaps = LongestGaps(rank);
   if (gaps.empty()) return {};
@@ -262,7 +262,8 @@ void SayCauses(const std::array<double, static_cast<size_t>(Cause::kCauses)>& us
       kFree);
 }
 
-Status Reduce(std::span<const RankPart> ranks, const ModeOptions& /*options*/, Outcome& outcome) {
+Status ReduceFreeAnalysis(std::span<const RankPart> ranks, const ModeOptions& /*options*/,
+                          Outcome& outcome) {
   std::vector<FreeRow> rows;
   std::array<double, static_cast<size_t>(Cause::kCauses)> us{};
   for (const RankPart& rank : ranks) {
@@ -279,8 +280,8 @@ Status Reduce(std::span<const RankPart> ranks, const ModeOptions& /*options*/, O
   return {};
 }
 
-constexpr std::array kTables = {&kFree};
-constexpr std::array<std::string_view, 1> kFlags = {"--top_num"};
+constexpr std::array kFreeAnalysisTables = {&kFree};
+constexpr std::array<std::string_view, 1> kFreeAnalysisFlags = {"--top_num"};
 
 }  // namespace
 
@@ -289,15 +290,15 @@ constexpr Mode kFreeAnalysisMode = {
     .name = "free_analysis",
     .folder = "FreeAnalysis",
     .summary = "Longest stretches in which a device did nothing, and why",
-    .tables = kTables,
+    .tables = kFreeAnalysisTables,
     .needs = recipes::Reads<store::DeviceTaskRow, store::CommunicationOpRow, store::FlowRow,
                             store::SliceRow>()
                  .WithBounds(),
     .wants =
         "two pieces of work of a device with time between (recorded with the device or, on a "
         "CPU, with --profile-with-cpu)",
-    .flags = kFlags,
-    .map = &Map,
-    .reduce = &Reduce};
+    .flags = kFreeAnalysisFlags,
+    .map = &MapFreeAnalysis,
+    .reduce = &ReduceFreeAnalysis};
 
 }  // namespace sonde::cluster

@@ -30,7 +30,7 @@ struct Frequency {
   int64_t mhz = 0;
 };
 
-Status Map(const RankInput& rank, Part& part) {
+Status MapFreqAnalysis(const RankInput& rank, Part& part) {
   const recipes::TraceData& data = rank.data();
   std::set<int64_t> found;
   for (const store::CounterRow& counter : data.counters) {
@@ -72,7 +72,8 @@ void SayFrequencies(std::span<const RankPart> ranks, const std::map<std::string,
   }
 }
 
-Status Reduce(std::span<const RankPart> ranks, const ModeOptions& /*options*/, Outcome& outcome) {
+Status ReduceFreqAnalysis(std::span<const RankPart> ranks, const ModeOptions& /*options*/,
+                          Outcome& outcome) {
   const std::vector<std::string> own = {"1800"};
   const std::vector<std::string> with_idling = {"800", "1800"};
   std::vector<FreeFrequencyRow> idling;
@@ -96,7 +97,7 @@ Status Reduce(std::span<const RankPart> ranks, const ModeOptions& /*options*/, O
   return {};
 }
 
-constexpr std::array kTables = {&kFreeFrequency, &kAbnormalFrequency};
+constexpr std::array kFreqAnalysisTables = {&kFreeFrequency, &kAbnormalFrequency};
 
 }  // namespace
 
@@ -105,10 +106,10 @@ constexpr Mode kFreqAnalysisMode = {
     .name = "freq_analysis",
     .folder = "FreqAnalysis",
     .summary = "Ranks whose AI cores ran at other frequencies than the chip's own",
-    .tables = kTables,
+    .tables = kFreqAnalysisTables,
     .needs = recipes::Reads<store::CounterRow>(),
     .wants = "frequencies of the AI cores (an Ascend recording of --profile-level level1)",
-    .map = &Map,
-    .reduce = &Reduce};
+    .map = &MapFreqAnalysis,
+    .reduce = &ReduceFreqAnalysis};
 
 }  // namespace sonde::cluster

@@ -15,23 +15,24 @@ namespace {
 
 using base::Concat;
 
-struct OpRow {
+struct HcclSumOpRow {
   std::string name;
   std::string type;
   std::string group;
   double dur_ns = 0;
 };
 
-Status Map(const RankInput& rank, Part& part) {
+Status MapHcclSum(const RankInput& rank, Part& part) {
   const recipes::TraceData& data = rank.data();
   for (size_t i = 0; i < data.communications.size(); ++i) {
     const store::CommunicationOpRow& op = data.communications[i];
     if (!rank.window.Has(op.ts)) continue;
     const recipes::CommunicationView& shown = rank.view.communications[i];
-    part.Rows<OpRow>().push_back({.name = shown.name,
-                                  .type = CommunicationTypeOf(rank.view, i),
-                                  .group = shown.group_name,
-                                  .dur_ns = static_cast<double>(rank.view.EndNs(op) - op.ts)});
+    part.Rows<HcclSumOpRow>().push_back(
+        {.name = shown.name,
+         .type = CommunicationTypeOf(rank.view, i),
+         .group = shown.group_name,
+         .dur_ns = static_cast<double>(rank.view.EndNs(op) - op.ts)});
   }
   return {};
 }
@@ -41,7 +42,8 @@ using ByText = std::map<std::string, std::vector<double>>;
 std::vector<HcclAllRow> OfAll(std::span<const RankPart> ranks) {
   ByText durations;
   for (const RankPart& rank : ranks) {
-    for (const OpRow& op : rank.part.Rows<OpRow>()) durations[op.type].push_back(op.dur_ns);
+    for (const HcclSumOpRow& op : rank.part.Rows<HcclSumOpRow>())
+      durations[op.type].push_back(op.dur_ns);
   }
   std::vector<HcclAllRow> rows;
   for (auto& [type, values] : durations) {
@@ -55,7 +57,8 @@ std::vector<HcclRankRow> OfRanks(std::span<const RankPart> ranks) {
   std::vector<HcclRankRow> rows;
   for (const RankPart& rank : ranks) {
     ByText durations;
-    for (const OpRow& op : rank.part.Rows<OpRow>()) durations[op.type].push_back(op.dur_ns);
+    for (const HcclSumOpRow& op : rank.part.Rows<HcclSumOpRow>())
+      durations[op.type].push_back(op.dur_ns);
     for (auto& [type, values] : durations) {
       rows.push_back({.op_type = type});
       Set(Describe(values), rows.back());
@@ -82,7 +85,8 @@ struct NamedOp {
 std::vector<HcclTopRow> Longest(std::span<const RankPart> ranks, size_t most) {
   std::map<std::string, NamedOp> ops;
   for (const RankPart& rank : ranks) {
-    for (const OpRow& op : rank.part.Rows<OpRow>()) ops[op.name].Add(op.dur_ns, rank.rank);
+    for (const HcclSumOpRow& op : rank.part.Rows<HcclSumOpRow>())
+      ops[op.name].Add(op.dur_ns, rank.rank);
   }
   std::vector<HcclTopRow> rows;
   for (auto& [name, op] : ops) {
@@ -95,11 +99,11 @@ std::vector<HcclTopRow> Longest(std::span<const RankPart> ranks, size_t most) {
   return rows;
 }
 
-std::vector<HcclGroupRow> Groups(std::span<const RankPart> ranks) {
+std::vector<HcclGroupRow> GroupRows(std::span<const RankPart> ranks) {
   std::map<std::string, HcclGroupRow> groups;
   std::set<std::pair<std::string, int32_t>> seen;
   for (const RankPart& rank : ranks) {
-    for (const OpRow& op : rank.part.Rows<OpRow>()) {
+    for (const HcclSumOpRow& op : rank.part.Rows<HcclSumOpRow>()) {
       if (!seen.emplace(op.group, rank.rank).second) continue;
       HcclGroupRow& row = groups[op.group];
       row.group_name = op.group;
@@ -130,19 +134,20 @@ void SayLongest(const std::vector<HcclAllRow>& all, const std::vector<HcclTopRow
       kHcclTop);
 }
 
-Status Reduce(std::span<const RankPart> ranks, const ModeOptions& options, Outcome& outcome) {
+Status ReduceHcclSum(std::span<const RankPart> ranks, const ModeOptions& options,
+                     Outcome& outcome) {
   constexpr size_t kTop = 15;
   const auto all = OfAll(ranks);
   const auto top =
       Longest(ranks, options.top_num > 0 ? static_cast<size_t>(options.top_num) : kTop);
   outcome.tables = {TableOf(kHcclAll, all), TableOf(kHcclRank, OfRanks(ranks)),
-                    TableOf(kHcclTop, top), TableOf(kHcclGroup, Groups(ranks))};
+                    TableOf(kHcclTop, top), TableOf(kHcclGroup, GroupRows(ranks))};
   if (!all.empty()) SayLongest(all, top, outcome);
   return {};
 }
 
-constexpr std::array kTables = {&kHcclAll, &kHcclRank, &kHcclTop, &kHcclGroup};
-constexpr std::array<std::string_view, 1> kFlags = {"--top_num"};
+constexpr std::array kHcclSumTables = {&kHcclAll, &kHcclRank, &kHcclTop, &kHcclGroup};
+constexpr std::array<std::string_view, 1> kHcclSumFlags = {"--top_num"};
 
 }  // namespace
 
@@ -151,11 +156,11 @@ constexpr Mode kHcclSumMode = {
     .name = "hccl_sum",
     .folder = "HcclSum",
     .summary = "Communication operations by kind, by rank, and the longest of them",
-    .tables = kTables,
+    .tables = kHcclSumTables,
     .needs = recipes::Reads<store::CommunicationOpRow>(),
     .wants = kWantsCommunication,
-    .flags = kFlags,
-    .map = &Map,
-    .reduce = &Reduce};
+    .flags = kHcclSumFlags,
+    .map = &MapHcclSum,
+    .reduce = &ReduceHcclSum};
 
 }  // namespace sonde::cluster

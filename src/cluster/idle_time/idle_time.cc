@@ -42,13 +42,13 @@ bool IsWork(const recipes::TraceData& data, const store::TaskKindRow& kind) {
          data.Name(kind.name).starts_with("Memset");
 }
 
-struct Stream {
+struct IdleStream {
   IdleRow row;
   int64_t end = 0;  // latest so far
   bool has_work = false;
 };
 
-void Add(const store::DeviceTaskRow& task, const LaunchTimes& launches, Stream& stream) {
+void Add(const store::DeviceTaskRow& task, const LaunchTimes& launches, IdleStream& stream) {
   const int64_t end = task.ts + std::max<int64_t>(task.dur, 0);
   const int64_t idle = stream.has_work ? task.ts - stream.end : 0;
   stream.row.busy_ns += std::max<int64_t>(end - std::max(task.ts, stream.end), 0);
@@ -64,14 +64,14 @@ void Add(const store::DeviceTaskRow& task, const LaunchTimes& launches, Stream& 
   stream.has_work = true;
 }
 
-Status Map(const RankInput& rank, Part& part) {
+Status MapIdleTime(const RankInput& rank, Part& part) {
   const recipes::TraceData& data = rank.data();
   const LaunchTimes launches(data);
-  std::map<int32_t, Stream> streams;  // by track
+  std::map<int32_t, IdleStream> streams;  // by track
   for (const store::DeviceTaskRow& task : data.tasks) {
     const store::TaskKindRow& kind = data.kinds[static_cast<size_t>(task.kind_id)];
     if (!IsWork(data, kind) || !rank.window.Has(task.ts)) continue;
-    Stream& stream = streams[task.track_id];
+    IdleStream& stream = streams[task.track_id];
     if (!stream.has_work) {
       stream.row.rank = rank.rank;
       stream.row.device_id = rank.view.DeviceOfTask(task).device_id;
@@ -115,7 +115,8 @@ void SayIdle(const std::vector<IdleRow>& rows, Outcome& outcome) {
   finding.value = share(row);
 }
 
-Status Reduce(std::span<const RankPart> ranks, const ModeOptions& /*options*/, Outcome& outcome) {
+Status ReduceIdleTime(std::span<const RankPart> ranks, const ModeOptions& /*options*/,
+                      Outcome& outcome) {
   std::vector<IdleRow> rows;
   for (const RankPart& rank : ranks) {
     const auto& own = rank.part.Rows<IdleRow>();
@@ -126,7 +127,7 @@ Status Reduce(std::span<const RankPart> ranks, const ModeOptions& /*options*/, O
   return {};
 }
 
-constexpr std::array kTables = {&kIdle};
+constexpr std::array kIdleTimeTables = {&kIdle};
 
 }  // namespace
 
@@ -135,10 +136,10 @@ constexpr Mode kIdleTimeMode = {
     .name = "idle_time",
     .folder = "IdleTime",
     .summary = "Idle time of the streams of each device by cause",
-    .tables = kTables,
+    .tables = kIdleTimeTables,
     .needs = recipes::Reads<store::DeviceTaskRow>() | LaunchTimes::kNeeds,
     .wants = kWantsKernels,
-    .map = &Map,
-    .reduce = &Reduce};
+    .map = &MapIdleTime,
+    .reduce = &ReduceIdleTime};
 
 }  // namespace sonde::cluster

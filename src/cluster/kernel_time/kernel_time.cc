@@ -142,7 +142,7 @@ void AddTypes(const RankInput& rank, const Work& work, Part& part) {
   part.Rows<OverlapRow>().push_back(overlap);
 }
 
-Status Map(const RankInput& rank, Part& part) {
+Status MapKernelTime(const RankInput& rank, Part& part) {
   Work work = WorkOf(rank);
   if (work.kernels.empty()) return {};
   AddTypes(rank, work, part);
@@ -194,7 +194,8 @@ std::vector<Row> RowsOf(std::span<const RankPart> ranks) {
   return rows;
 }
 
-Status Reduce(std::span<const RankPart> ranks, const ModeOptions& /*options*/, Outcome& outcome) {
+Status ReduceKernelTime(std::span<const RankPart> ranks, const ModeOptions& /*options*/,
+                        Outcome& outcome) {
   const auto overlaps = RowsOf<OverlapRow>(ranks);
   auto kernels = RowsOf<KernelTimeRow>(ranks);
   std::stable_sort(kernels.begin(), kernels.end(), [](const auto& a, const auto& b) {
@@ -206,7 +207,7 @@ Status Reduce(std::span<const RankPart> ranks, const ModeOptions& /*options*/, O
   return {};
 }
 
-constexpr std::array kTables = {&kTypes, &kKernels, &kOverlap};
+constexpr std::array kKernelTimeTables = {&kTypes, &kKernels, &kOverlap};
 
 }  // namespace
 
@@ -215,10 +216,10 @@ constexpr Mode kKernelTimeMode = {
     .name = "kernel_time",
     .folder = "KernelTime",
     .summary = "Time of each device by type of kernel and by kernel, and what overlaps",
-    .tables = kTables,
+    .tables = kKernelTimeTables,
     .needs = recipes::Reads<store::DeviceTaskRow, store::CommunicationOpRow>().WithBounds(),
     .wants = kWantsKernels,
-    .map = &Map,
-    .reduce = &Reduce};
+    .map = &MapKernelTime,
+    .reduce = &ReduceKernelTime};
 
 }  // namespace sonde::cluster

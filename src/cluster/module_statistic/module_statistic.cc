@@ -38,14 +38,14 @@ SONDE_CLUSTER_TABLE(ModuleRow, kModules, "module_statistic", "ModuleStatistic", 
                     SONDE_COLUMNS_MODULE, "operators and kernels of modules")
 
 constexpr std::array kWidths = {40.0, 40.0, 40.0, 50.0, 10.0, 10.0, 10.0};
-constexpr std::array<size_t, 2> kMerged = {0, 1};
-constexpr std::array kBooks = {BookInfo{.table = &kModules,
-                                        .file = "module_statistic_{rank}",
-                                        .rank_column = 7,
-                                        .shows_rank = false,
-                                        .widths = kWidths,
-                                        .merged = kMerged,
-                                        .is_header_high = true}};
+constexpr std::array<size_t, 2> kMergedModules = {0, 1};
+constexpr std::array kModuleStatisticBooks = {BookInfo{.table = &kModules,
+                                                       .file = "module_statistic_{rank}",
+                                                       .rank_column = 7,
+                                                       .shows_rank = false,
+                                                       .widths = kWidths,
+                                                       .merged = kMergedModules,
+                                                       .is_header_high = true}};
 
 // Kernels of the rank, and those of them in a module.
 struct Covered {
@@ -53,7 +53,7 @@ struct Covered {
   double in_modules_ns = 0;
 };
 
-Status Map(const RankInput& rank, Part& part) {
+Status MapModuleStatistic(const RankInput& rank, Part& part) {
   const recipes::TraceData& data = rank.data();
   std::vector<ModuleRange> modules = ModulesOf(data);
   if (modules.empty()) return {};
@@ -114,7 +114,8 @@ void SayModules(const std::vector<ModuleRow>& rows, const Covered& covered, Outc
   finding.rank = longest->first;
 }
 
-Status Reduce(std::span<const RankPart> ranks, const ModeOptions& /*options*/, Outcome& outcome) {
+Status ReduceModuleStatistic(std::span<const RankPart> ranks, const ModeOptions& /*options*/,
+                             Outcome& outcome) {
   std::vector<ModuleRow> rows;
   Covered covered;
   for (const RankPart& rank : ranks) {
@@ -130,7 +131,7 @@ Status Reduce(std::span<const RankPart> ranks, const ModeOptions& /*options*/, O
   return {};
 }
 
-constexpr std::array kTables = {&kModules};
+constexpr std::array kModuleStatisticTables = {&kModules};
 
 }  // namespace
 
@@ -139,12 +140,12 @@ constexpr Mode kModuleStatisticMode = {
     .name = "module_statistic",
     .folder = "ModuleStatistic",
     .summary = "Operators and kernels of each module of the model, backward among them",
-    .tables = kTables,
+    .tables = kModuleStatisticTables,
     .needs = ModuleNeeds() | recipes::Reads<store::StepRow, store::CounterRow>(),
     .wants = "kernels and modules (--profile-with-modules; mstx ranges of the domain Module)",
-    .books = kBooks,
+    .books = kModuleStatisticBooks,
     .takes_all_steps = true,
-    .map = &Map,
-    .reduce = &Reduce};
+    .map = &MapModuleStatistic,
+    .reduce = &ReduceModuleStatistic};
 
 }  // namespace sonde::cluster

@@ -113,7 +113,7 @@ class Tasks {
   std::map<int64_t, std::vector<size_t>> by_stream_;
 };
 
-Status Map(const RankInput& rank, Part& part) {
+Status MapMstx2commop(const RankInput& rank, Part& part) {
   const TraceData& data = rank.data();
   if (!data.communications.empty()) return {};
   Tasks tasks(rank.view);
@@ -146,7 +146,8 @@ Status Map(const RankInput& rank, Part& part) {
   return {};
 }
 
-Status Reduce(std::span<const RankPart> ranks, const ModeOptions& /*options*/, Outcome& outcome) {
+Status ReduceMstx2commop(std::span<const RankPart> ranks, const ModeOptions& /*options*/,
+                         Outcome& outcome) {
   std::vector<MstxOpRow> rows;
   std::set<std::string> groups;
   for (const RankPart& rank : ranks) {
@@ -173,7 +174,7 @@ Status Reduce(std::span<const RankPart> ranks, const ModeOptions& /*options*/, O
   return {};
 }
 
-constexpr std::array kTables = {&kMstxOps};
+constexpr std::array kMstx2commopTables = {&kMstxOps};
 
 }  // namespace
 
@@ -182,12 +183,12 @@ constexpr Mode kMstx2CommopMode = {
     .name = "mstx2commop",
     .folder = "Mstx2Commop",
     .summary = "Communication operations of a light recording, from the marks around them",
-    .tables = kTables,
+    .tables = kMstx2commopTables,
     .needs = recipes::Reads<store::DeviceTaskRow, store::MarkRow, store::CommunicationOpRow>(),
     .wants =
         "marks that torch_npu sets around collectives (mstx on), in a recording without "
         "communication operations (level_none)",
-    .map = &Map,
-    .reduce = &Reduce};
+    .map = &MapMstx2commop,
+    .reduce = &ReduceMstx2commop};
 
 }  // namespace sonde::cluster

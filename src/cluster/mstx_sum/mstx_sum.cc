@@ -197,7 +197,7 @@ void NumberRepeated(std::vector<MarkRow>& rows) {
   }
 }
 
-Status Map(const RankInput& rank, Part& part) {
+Status MapMstxSum(const RankInput& rank, Part& part) {
   std::vector<MarkRow> rows;
   PairMarks(rank, rows, part);
   TakeRanges(rank, rows);
@@ -282,7 +282,8 @@ void NotifyOfOddMarks(std::span<const RankPart> ranks, Outcome& outcome) {
   }
 }
 
-Status Reduce(std::span<const RankPart> ranks, const ModeOptions& /*options*/, Outcome& outcome) {
+Status ReduceMstxSum(std::span<const RankPart> ranks, const ModeOptions& /*options*/,
+                     Outcome& outcome) {
   std::vector<MarkStatsRow> marks;
   for (const RankPart& rank : ranks) AddRank(rank, marks);
   NotifyOfOddMarks(ranks, outcome);
@@ -301,7 +302,7 @@ Status Reduce(std::span<const RankPart> ranks, const ModeOptions& /*options*/, O
   return {};
 }
 
-constexpr std::array kTables = {&kMarkStats, &kMstxFramework, &kMstxCann, &kMstxDevice};
+constexpr std::array kMstxSumTables = {&kMarkStats, &kMstxFramework, &kMstxCann, &kMstxDevice};
 
 }  // namespace
 
@@ -310,10 +311,10 @@ constexpr Mode kMstxSumMode = {
     .name = "mstx_sum",
     .folder = "MstxSum",
     .summary = "Marks and ranges of the user by name, step and rank",
-    .tables = kTables,
+    .tables = kMstxSumTables,
     .needs = recipes::Reads<store::MarkRow, store::DeviceTaskRow, store::StepRow>(),
     .wants = "marks or ranges of mstx (sonde.mstx in the program, --profile-mstx)",
-    .map = &Map,
-    .reduce = &Reduce};
+    .map = &MapMstxSum,
+    .reduce = &ReduceMstxSum};
 
 }  // namespace sonde::cluster

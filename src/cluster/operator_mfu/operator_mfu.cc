@@ -68,13 +68,13 @@ SONDE_CLUSTER_TABLE(ModuleMfuRow, kModuleMfu, "module_mfu", "ModuleMFU", "operat
 
 constexpr std::array kKernelWidths = {50.0, 40.0, 10.0, 15.0};
 constexpr std::array kModuleWidths = {40.0, 40.0, 40.0, 50.0, 10.0, 10.0, 10.0, 10.0};
-constexpr std::array<size_t, 2> kMerged = {1, 2};
-constexpr std::array kBooks = {
+constexpr std::array<size_t, 2> kMergedOperators = {1, 2};
+constexpr std::array kOperatorMfuBooks = {
     BookInfo{.table = &kOperators, .file = "operator_mfu_kernel_{rank}", .widths = kKernelWidths},
     BookInfo{.table = &kModuleMfu,
              .file = "operator_mfu_module_{rank}",
              .widths = kModuleWidths,
-             .merged = kMerged,
+             .merged = kMergedOperators,
              .is_header_high = true}};
 
 // Why a rank, or ranges of it, have no share of a peak.
@@ -258,7 +258,7 @@ std::string MeanShares(const MergedCalls& row, const std::vector<LaunchingOp>& o
   return base::Join(texts, ",");
 }
 
-Status Map(const RankInput& rank, Part& part) {
+Status MapOperatorMfu(const RankInput& rank, Part& part) {
   const std::vector<LaunchingOp> ops = LaunchingOpsOf(rank.view);
   RankMfu mfu(rank, ops, part);
   mfu.Run();
@@ -299,7 +299,8 @@ void SayShares(const std::vector<OperatorMfuRow>& rows, Outcome& outcome) {
       kOperators);
 }
 
-Status Reduce(std::span<const RankPart> ranks, const ModeOptions& /*options*/, Outcome& outcome) {
+Status ReduceOperatorMfu(std::span<const RankPart> ranks, const ModeOptions& /*options*/,
+                         Outcome& outcome) {
   std::vector<OperatorMfuRow> operators;
   std::vector<ModuleMfuRow> modules;
   std::set<std::string> troubles;
@@ -316,7 +317,7 @@ Status Reduce(std::span<const RankPart> ranks, const ModeOptions& /*options*/, O
   return {};
 }
 
-constexpr std::array kTables = {&kOperators, &kModuleMfu};
+constexpr std::array kOperatorMfuTables = {&kOperators, &kModuleMfu};
 
 }  // namespace
 
@@ -325,14 +326,14 @@ constexpr Mode kOperatorMfuMode = {
     .name = "operator_mfu",
     .folder = "OperatorMfu",
     .summary = "Share of the chip's peak that kernels reach, and by module",
-    .tables = kTables,
+    .tables = kOperatorMfuTables,
     .needs = ModuleNeeds(),
     .wants =
         "operations of kernels (with_flops and mstx of the profiler) or modules "
         "(--profile-with-modules; mstx ranges of the domain Module)",
-    .books = kBooks,
+    .books = kOperatorMfuBooks,
     .takes_all_steps = true,
-    .map = &Map,
-    .reduce = &Reduce};
+    .map = &MapOperatorMfu,
+    .reduce = &ReduceOperatorMfu};
 
 }  // namespace sonde::cluster

@@ -14,7 +14,7 @@ namespace {
 
 using base::Concat;
 
-constexpr size_t kMostRows = 24;
+constexpr size_t kMostChartRows = 24;
 constexpr int kLabelWidth = 320;
 constexpr int kWidth = 960;
 constexpr int kRowHeight = 22;
@@ -180,7 +180,7 @@ std::string Escaped(std::string_view text) {
 }
 
 std::string ChartSvg(const Table& table) {
-  const size_t rows = std::min(table.rows(), kMostRows);
+  const size_t rows = std::min(table.rows(), kMostChartRows);
   if (rows == 0) return {};
   std::string boxes = Boxes(table, rows);
   return boxes.empty() ? Bars(table, rows) : boxes;

@@ -12,7 +12,7 @@ namespace {
 
 using base::Concat;
 
-constexpr size_t kMostRows = 500;
+constexpr size_t kMostReportRows = 500;
 
 constexpr std::string_view kStyle = R"(
 :root { color-scheme: light dark; --text: #1b1f24; --soft: #57606a; --line: #d0d7de;
@@ -72,8 +72,8 @@ std::string TableHtml(const Table& table) {
   std::string html = Concat("<h2>", Escaped(info.reference_name), "</h2><p class=\"soft\">",
                             Escaped(info.result.meaning), "; ", std::to_string(table.rows()),
                             table.rows() == 1 ? " row" : " rows");
-  if (table.rows() > kMostRows) {
-    html += Concat(", the first ", std::to_string(kMostRows), " of which are shown");
+  if (table.rows() > kMostReportRows) {
+    html += Concat(", the first ", std::to_string(kMostReportRows), " of which are shown");
   }
   html += Concat("</p>", ChartSvg(table), "<div class=\"scroll\"><table><thead><tr>");
   std::vector<double> divisors;
@@ -85,7 +85,7 @@ std::string TableHtml(const Table& table) {
                    Escaped(heading.heading), "</th>");
   }
   html += "</tr></thead><tbody>";
-  for (size_t row = 0; row < std::min(table.rows(), kMostRows); ++row) {
+  for (size_t row = 0; row < std::min(table.rows(), kMostReportRows); ++row) {
     html += "<tr>";
     for (size_t i = 0; i < table.columns(); ++i) html += CellHtml(table.At(row, i), divisors[i]);
     html += "</tr>\n";

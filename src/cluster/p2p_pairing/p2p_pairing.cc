@@ -130,7 +130,7 @@ std::optional<Ends> EndsByPeer(const store::CommunicationOpRow& op, int32_t own_
   return ends;
 }
 
-Status Map(const RankInput& rank, Part& part) {
+Status MapP2pPairing(const RankInput& rank, Part& part) {
   const recipes::TraceData& data = rank.data();
   SONDE_ASSIGN_OR_RETURN(const EndsOfOp read, ReadEnds(rank.path));
   const auto lists = RankLists(data);
@@ -226,7 +226,8 @@ void SayPairs(const std::vector<PairRow>& pairs, Outcome& outcome) {
   finding.unit = "ns";
 }
 
-Status Reduce(std::span<const RankPart> ranks, const ModeOptions& options, Outcome& outcome) {
+Status ReduceP2pPairing(std::span<const RankPart> ranks, const ModeOptions& options,
+                        Outcome& outcome) {
   std::vector<P2pRow> rows;
   for (const RankPart& rank : ranks) {
     for (const Transfer& transfer : rank.part.Rows<Transfer>()) rows.push_back(transfer.row);
@@ -246,8 +247,8 @@ Status Reduce(std::span<const RankPart> ranks, const ModeOptions& options, Outco
   return {};
 }
 
-constexpr std::array kTables = {&kP2p, &kPairs, &kHostClocks};
-constexpr std::array<std::string_view, 1> kFlags = {"--keep_clocks"};
+constexpr std::array kP2pPairingTables = {&kP2p, &kPairs, &kHostClocks};
+constexpr std::array<std::string_view, 1> kP2pPairingFlags = {"--keep_clocks"};
 
 }  // namespace
 
@@ -256,15 +257,15 @@ constexpr Mode kP2pPairingMode = {
     .name = "p2p_pairing",
     .folder = "P2PPairing",
     .summary = "Which send belongs to which receive, and who waits for whom",
-    .tables = kTables,
+    .tables = kP2pPairingTables,
     .needs =
         recipes::Reads<store::CommunicationOpRow, store::CommunicationGroupRow>().WithBounds() |
         HostCallNeeds(),
     .wants =
         "sends and receives between two ranks (a pipeline, recorded with --profile-level "
         "level1)",
-    .flags = kFlags,
-    .map = &Map,
-    .reduce = &Reduce};
+    .flags = kP2pPairingFlags,
+    .map = &MapP2pPairing,
+    .reduce = &ReduceP2pPairing};
 
 }  // namespace sonde::cluster

@@ -141,7 +141,7 @@ void NameBySchedule(const RankInput& rank, const std::vector<ScheduledPart>& sch
   }
 }
 
-Status Map(const RankInput& rank, Part& part) {
+Status MapPpChart(const RankInput& rank, Part& part) {
   std::vector<PipelinePart> parts = PartsOf(rank);
   if (parts.empty()) return {};
   MapCollectives(rank, part);
@@ -186,7 +186,8 @@ void SayBubbles(const std::vector<StepTaskRow>& rows, Outcome& outcome) {
   finding.rank = least->first;
 }
 
-Status Reduce(std::span<const RankPart> ranks, const ModeOptions& options, Outcome& outcome) {
+Status ReducePpChart(std::span<const RankPart> ranks, const ModeOptions& options,
+                     Outcome& outcome) {
   const Clocks clocks = FindClocks(ranks, options, outcome);
   std::vector<StepTaskRow> rows;
   for (const RankPart& rank : ranks) {
@@ -204,8 +205,8 @@ Status Reduce(std::span<const RankPart> ranks, const ModeOptions& options, Outco
   return {};
 }
 
-constexpr std::array kTables = {&kStepTasks, &kHostClocks};
-constexpr std::array<std::string_view, 1> kFlags = {"--keep_clocks"};
+constexpr std::array kPpChartTables = {&kStepTasks, &kHostClocks};
+constexpr std::array<std::string_view, 1> kPpChartFlags = {"--keep_clocks"};
 
 }  // namespace
 
@@ -214,14 +215,14 @@ constexpr Mode kPpChartMode = {
     .name = "pp_chart",
     .folder = "PPChart",
     .summary = "When each rank of a pipeline works on which part",
-    .tables = kTables,
+    .tables = kPpChartTables,
     .needs = recipes::Reads<store::DeviceTaskRow, store::MarkRow, store::StepRow,
                             store::CommunicationOpRow>(),
     .wants =
         "ranges with 'forward' or 'backward' in their text (sonde.mstx around the steps of the "
         "pipeline, --profile-mstx)",
-    .flags = kFlags,
-    .map = &Map,
-    .reduce = &Reduce};
+    .flags = kPpChartFlags,
+    .map = &MapPpChart,
+    .reduce = &ReducePpChart};
 
 }  // namespace sonde::cluster

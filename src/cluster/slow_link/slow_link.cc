@@ -16,7 +16,7 @@ namespace {
 
 using base::Concat;
 
-Status Map(const RankInput& rank, Part& part) {
+Status MapSlowLink(const RankInput& rank, Part& part) {
   const recipes::TraceData& data = rank.data();
   for (size_t i = 0; i < data.communications.size(); ++i) {
     const recipes::CommunicationView& shown = rank.view.communications[i];
@@ -58,15 +58,15 @@ std::vector<SlowLinkOpRow> AllOps(std::span<const RankPart> ranks) {
   return ops;
 }
 
-using Ops = std::vector<const SlowLinkOpRow*>;
+using LinkOps = std::vector<const SlowLinkOpRow*>;
 
-std::vector<double> Transmissions(const Ops& ops) {
+std::vector<double> Transmissions(const LinkOps& ops) {
   std::vector<double> values;
   for (const SlowLinkOpRow* op : ops) values.push_back(static_cast<double>(op->transmit_ns));
   return values;
 }
 
-bool IsAbnormal(const Ops& ops) {
+bool IsAbnormal(const LinkOps& ops) {
   const std::vector<double> values = Transmissions(ops);
   const double mean = Mean(values);
   const double limit = 3 * PopulationDeviation(values);
@@ -74,7 +74,7 @@ bool IsAbnormal(const Ops& ops) {
                      [&](double value) { return std::abs(value - mean) > limit; });
 }
 
-SlowLinkRow RowOf(const Ops& ops) {
+SlowLinkRow RowOf(const LinkOps& ops) {
   const auto shorter = [](const auto* a, const auto* b) { return a->transmit_ns < b->transmit_ns; };
   const SlowLinkOpRow& first = *ops.front();
   SlowLinkRow row{.kind = Concat(first.op_type, std::to_string(first.ranks), "_",
@@ -88,10 +88,11 @@ SlowLinkRow RowOf(const Ops& ops) {
   return row;
 }
 
-Status Reduce(std::span<const RankPart> ranks, const ModeOptions& options, Outcome& outcome) {
+Status ReduceSlowLink(std::span<const RankPart> ranks, const ModeOptions& options,
+                      Outcome& outcome) {
   constexpr size_t kTop = 15;
   const std::vector<SlowLinkOpRow> ops = AllOps(ranks);
-  std::map<std::tuple<std::string, int64_t, int64_t>, Ops> kinds;
+  std::map<std::tuple<std::string, int64_t, int64_t>, LinkOps> kinds;
   for (const SlowLinkOpRow& op : ops) kinds[{op.op_type, op.size_bytes, op.ranks}].push_back(&op);
   std::vector<SlowLinkRow> rows;
   std::vector<SlowLinkOpRow> shown;
@@ -117,8 +118,8 @@ Status Reduce(std::span<const RankPart> ranks, const ModeOptions& options, Outco
   return {};
 }
 
-constexpr std::array kTables = {&kSlowLink, &kSlowLinkOp};
-constexpr std::array<std::string_view, 1> kFlags = {"--top_num"};
+constexpr std::array kSlowLinkTables = {&kSlowLink, &kSlowLinkOp};
+constexpr std::array<std::string_view, 1> kSlowLinkFlags = {"--top_num"};
 
 }  // namespace
 
@@ -127,12 +128,12 @@ constexpr Mode kSlowLinkMode = {
     .name = "slow_link",
     .folder = "SlowLink",
     .summary = "Collectives of one kind and size of which some transmit much longer",
-    .tables = kTables,
+    .tables = kSlowLinkTables,
     .needs = recipes::Reads<store::CommunicationOpRow>(),
     .wants = kWantsCommunication,
-    .flags = kFlags,
+    .flags = kSlowLinkFlags,
     .takes_all_steps = true,
-    .map = &Map,
-    .reduce = &Reduce};
+    .map = &MapSlowLink,
+    .reduce = &ReduceSlowLink};
 
 }  // namespace sonde::cluster

@@ -16,14 +16,14 @@
 namespace sonde::cluster {
 namespace {
 
-struct OpRow {
+struct SlowRankOpRow {
   std::string group;
   std::string name;
   int64_t ts = 0;
   double dur_us = 0;
 };
 
-Status Map(const RankInput& rank, Part& part) {
+Status MapSlowRank(const RankInput& rank, Part& part) {
   const recipes::TraceData& data = rank.data();
   const HostCalls calls(data);
   for (size_t i = 0; i < data.communications.size(); ++i) {
@@ -32,8 +32,9 @@ Status Map(const RankInput& rank, Part& part) {
     const store::CommunicationOpRow& op = data.communications[i];
     calls.ForEach(op, [&](int64_t ts) {
       if (!rank.window.Has(ts)) return;
-      part.Rows<OpRow>().push_back({shown.group_name, shown.name, op.ts,
-                                    static_cast<double>(rank.view.EndNs(op) - op.ts) / 1e3});
+      part.Rows<SlowRankOpRow>().push_back(
+          {shown.group_name, shown.name, op.ts,
+           static_cast<double>(rank.view.EndNs(op) - op.ts) / 1e3});
     });
   }
   return data.communications.empty() ? Status() : MapWork(rank, part);
@@ -77,7 +78,7 @@ std::vector<size_t> ByDeviation(const std::vector<double>& values) {
 
 struct OpOfRank {
   int32_t rank = 0;
-  const OpRow* op = nullptr;
+  const SlowRankOpRow* op = nullptr;
 };
 using OpsByName = std::map<std::string, std::vector<OpOfRank>>;
 
@@ -110,10 +111,11 @@ void Judge(const std::string& group, const std::string& name, const std::vector<
   found.ops.push_back(std::move(row));
 }
 
-Status Reduce(std::span<const RankPart> ranks, const ModeOptions& /*options*/, Outcome& outcome) {
+Status ReduceSlowRank(std::span<const RankPart> ranks, const ModeOptions& /*options*/,
+                      Outcome& outcome) {
   std::map<std::string, OpsByName> groups;
   for (const RankPart& rank : ranks) {
-    for (const OpRow& op : rank.part.Rows<OpRow>()) {
+    for (const SlowRankOpRow& op : rank.part.Rows<SlowRankOpRow>()) {
       groups[op.group][op.name].push_back({rank.rank, &op});
     }
   }
@@ -146,7 +148,8 @@ Status Reduce(std::span<const RankPart> ranks, const ModeOptions& /*options*/, O
   return {};
 }
 
-constexpr std::array kTables = {&kSlowRank, &kSlowOp, &kSlowCause, &kSlowWork, &kSlowArrival};
+constexpr std::array kSlowRankTables = {&kSlowRank, &kSlowOp, &kSlowCause, &kSlowWork,
+                                        &kSlowArrival};
 
 }  // namespace
 
@@ -167,10 +170,10 @@ constexpr Mode kSlowRankMode = {
     .name = "slow_rank",
     .folder = "SlowRankAnalysis",
     .summary = "Ranks that others wait for, since when, and why",
-    .tables = kTables,
+    .tables = kSlowRankTables,
     .needs = recipes::Reads<store::CommunicationOpRow>() | HostCallNeeds() | WorkNeeds(),
     .wants = kWantsCommunication,
-    .map = &Map,
-    .reduce = &Reduce};
+    .map = &MapSlowRank,
+    .reduce = &ReduceSlowRank};
 
 }  // namespace sonde::cluster

@@ -9,7 +9,7 @@
 namespace sonde::cluster {
 namespace {
 
-struct Kind {
+struct StrayKind {
   size_t row = 0;  // of the longest
   double longest = -1;
   double sum = 0;
@@ -45,7 +45,7 @@ double ElementsOf(std::string_view shapes) {
 
 std::vector<int64_t> StraysOf(const RankOfJob& rank) {
   const std::vector<WorkTasks>& rows = rank.Rows<WorkTasks>();
-  std::map<std::pair<int32_t, int32_t>, Kind> kinds;  // name, shapes
+  std::map<std::pair<int32_t, int32_t>, StrayKind> kinds;  // name, shapes
   for (size_t i = 0; i < rows.size(); ++i) {
     if (rows[i].kind != WorkKind::kCompute) continue;
     kinds[{rows[i].name, rows[i].shapes}].Add(i, static_cast<double>(rows[i].longest_ns),
@@ -53,7 +53,7 @@ std::vector<int64_t> StraysOf(const RankOfJob& rank) {
                                               static_cast<double>(rows[i].count));
   }
   std::vector<int64_t> strays(rows.size(), 0);
-  std::map<int32_t, Kind> single;  // ns an element, by name
+  std::map<int32_t, StrayKind> single;  // ns an element, by name
   for (const auto& [key, kind] : kinds) {
     const double elements = kind.count > 1 ? 0 : ElementsOf(rank.Text(key.second));
     if (elements > 0) {

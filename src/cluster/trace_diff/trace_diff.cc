@@ -56,7 +56,7 @@ void Add(std::string_view kind, std::string_view name, int64_t count, int64_t ns
   sum.ns += ns;
 }
 
-Status Map(const RankInput& rank, Part& part) {
+Status MapTraceDiff(const RankInput& rank, Part& part) {
   const recipes::TraceData& data = rank.data();
   Sums sums;
   for (const store::DeviceTaskRow& task : data.tasks) {
@@ -135,10 +135,11 @@ void SayDiff(const std::vector<TraceDiffRow>& rows, Outcome& outcome) {
   }
 }
 
-Status Reduce(std::span<const RankPart> ranks, const ModeOptions& options, Outcome& outcome);
+Status ReduceTraceDiff(std::span<const RankPart> ranks, const ModeOptions& options,
+                       Outcome& outcome);
 
-constexpr std::array kTables = {&kTraceDiff};
-constexpr std::array<std::string_view, 1> kFlags = {"--bp"};
+constexpr std::array kTraceDiffTables = {&kTraceDiff};
+constexpr std::array<std::string_view, 1> kTraceDiffFlags = {"--bp"};
 
 }  // namespace
 
@@ -147,18 +148,19 @@ constexpr Mode kTraceDiffMode = {
     .name = "trace_diff",
     .folder = "TraceDiff",
     .summary = "How often operators and kernels ran and how long, beside a base run (--bp)",
-    .tables = kTables,
+    .tables = kTraceDiffTables,
     .needs =
         recipes::Reads<store::DeviceTaskRow, store::FrameworkOpRow, store::SliceRow>().WithBounds(),
     .wants = kWantsKernels,
-    .flags = kFlags,
+    .flags = kTraceDiffFlags,
     .check = &CheckBaseRun,
-    .map = &Map,
-    .reduce = &Reduce};
+    .map = &MapTraceDiff,
+    .reduce = &ReduceTraceDiff};
 
 namespace {
 
-Status Reduce(std::span<const RankPart> ranks, const ModeOptions& options, Outcome& outcome) {
+Status ReduceTraceDiff(std::span<const RankPart> ranks, const ModeOptions& options,
+                       Outcome& outcome) {
   SONDE_ASSIGN_OR_RETURN(const auto base_ranks,
                          MapFolder(kTraceDiffMode, options.base_path, {}, options));
   std::set<int32_t> own;

@@ -5,7 +5,7 @@
 namespace sonde::compare {
 namespace {
 
-constexpr Column kColumns[] = {
+constexpr Column kApiColumns[] = {
     {"Order Id", "order_id", Format::kPlain, 10},
     {"api name", "name", Format::kBold, 30},
     {"Total Duration(ms)", "total_ms", Format::kFloat, 20, Of::kBase},
@@ -20,7 +20,7 @@ constexpr Column kColumns[] = {
     {"Diff Self Ratio", "self_ratio", Format::kFloat, 20, Of::kBoth, true},
     {"Diff Avg Ratio", "average_ratio", Format::kFloat, 20, Of::kBoth, true},
     {"Diff Calls Ratio", "calls_ratio", Format::kFloat, 20, Of::kBoth, true}};
-constexpr SheetInfo kInfo = {"ApiCompare", "a call of the host by name", kColumns};
+constexpr SheetInfo kApiInfo = {"ApiCompare", "a call of the host by name", kApiColumns};
 
 struct Calls {
   int64_t total_ns = 0;
@@ -55,7 +55,7 @@ std::vector<int32_t> OpsInOrder(const Side& side) {
   return order;
 }
 
-ByName Gather(const Side& side) {
+ByName GatherApi(const Side& side) {
   ByName all;
   for (const int32_t place : OpsInOrder(side)) {
     const Op& op = side.OpAt(place);
@@ -93,9 +93,9 @@ Row RowOf(std::string_view name, const Calls& base, const Calls& comparison) {
 }  // namespace
 
 Sheet ApiSheet(const Side& base, const Side& comparison) {
-  Sheet sheet{.info = &kInfo, .rows = {}};
-  ByName a = Gather(base);
-  ByName b = Gather(comparison);
+  Sheet sheet{.info = &kApiInfo, .rows = {}};
+  ByName a = GatherApi(base);
+  ByName b = GatherApi(comparison);
   if (a.order.empty() || b.order.empty()) return sheet;
   for (const std::string_view name : a.order) {
     const auto other = b.calls.find(name);

@@ -16,15 +16,16 @@ namespace {
       {"Max Duration(us)", "max_us", Format::kFloat, 17, of}, {                                  \
     "Min Duration(us)", "min_us", Format::kFloat, 17, of                                         \
   }
-constexpr Column kColumns[] = {{"Order Id", "order_id", Format::kPlain, 10},
-                               SONDE_COMMUNICATION_SIDE(Of::kBase),
-                               SONDE_COMMUNICATION_SIDE(Of::kComparison),
-                               {"Diff Duration(us)", "diff_us", Format::kFloat, 20},
-                               {"Diff Ratio", "diff_ratio", Format::kRatio, 20, Of::kBoth, true}};
+constexpr Column kCommunicationColumns[] = {
+    {"Order Id", "order_id", Format::kPlain, 10},
+    SONDE_COMMUNICATION_SIDE(Of::kBase),
+    SONDE_COMMUNICATION_SIDE(Of::kComparison),
+    {"Diff Duration(us)", "diff_us", Format::kFloat, 20},
+    {"Diff Ratio", "diff_ratio", Format::kRatio, 20, Of::kBoth, true}};
 #undef SONDE_COMMUNICATION_SIDE
-constexpr SheetInfo kInfo = {"CommunicationCompare",
-                             "communication operations of one kind, below them their tasks",
-                             kColumns};
+constexpr SheetInfo kCommunicationInfo = {
+    "CommunicationCompare", "communication operations of one kind, below them their tasks",
+    kCommunicationColumns};
 
 using Durations = std::vector<int64_t>;
 template <class Value>
@@ -62,7 +63,7 @@ InOrder<Kind> GatherOfGpu(const Side& side) {
   return kinds;
 }
 
-InOrder<Kind> Gather(const Side& side) {
+InOrder<Kind> GatherCommunication(const Side& side) {
   if (side.kind == SideKind::kGpu) return GatherOfGpu(side);
   InOrder<Kind> kinds;
   for (const CommunicationOp& op : side.communications) {
@@ -127,10 +128,11 @@ void AddKind(std::string_view name, const Kind& base, const Kind& comparison, Sh
 }  // namespace
 
 Sheet CommunicationSheet(const Side& base, const Side& comparison) {
-  Sheet sheet{.info = &kInfo, .rows = {}};
+  Sheet sheet{.info = &kCommunicationInfo, .rows = {}};
   InOrder<std::pair<Kind, Kind>> kinds;
-  for (auto& [name, kind] : Gather(base)) At(kinds, name).first = std::move(kind);
-  for (auto& [name, kind] : Gather(comparison)) At(kinds, name).second = std::move(kind);
+  for (auto& [name, kind] : GatherCommunication(base)) At(kinds, name).first = std::move(kind);
+  for (auto& [name, kind] : GatherCommunication(comparison))
+    At(kinds, name).second = std::move(kind);
   for (const auto& [name, kind] : kinds) AddKind(name, kind.first, kind.second, sheet);
   NumberRows(sheet);
   return sheet;

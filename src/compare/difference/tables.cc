@@ -67,7 +67,7 @@ class SheetSink final : public store::RowSink {
 };
 
 // NaN, which is written as NULL, without an interval.
-double Known(Verdict verdict, double value) {
+double KnownOrNan(Verdict verdict, double value) {
   return verdict == Verdict::kOneStep ? std::numeric_limits<double>::quiet_NaN() : value;
 }
 
@@ -80,8 +80,8 @@ Sheet StageSheet(const Judgement& judgement) {
                     .comparison_mean_ms = stage.comparison.mean_ms,
                     .comparison_steps = stage.comparison.steps,
                     .diff_ms = stage.diff_ms,
-                    .low_ms = Known(stage.verdict, stage.low_ms),
-                    .high_ms = Known(stage.verdict, stage.high_ms),
+                    .low_ms = KnownOrNan(stage.verdict, stage.low_ms),
+                    .high_ms = KnownOrNan(stage.verdict, stage.high_ms),
                     .verdict = TextOf(stage.verdict)}
         .Write(rows);
   }
@@ -98,8 +98,8 @@ Sheet CauseSheet(const Judgement& judgement) {
                     .base_step_ms = cause.base_ms,
                     .comparison_step_ms = cause.comparison_ms,
                     .diff_ms = cause.DiffMs(),
-                    .low_ms = Known(cause.verdict, cause.low_ms),
-                    .high_ms = Known(cause.verdict, cause.high_ms),
+                    .low_ms = KnownOrNan(cause.verdict, cause.low_ms),
+                    .high_ms = KnownOrNan(cause.verdict, cause.high_ms),
                     .kind = TextOf(cause.kind),
                     .module = cause.module,
                     .verdict = TextOf(cause.verdict)}
@@ -141,8 +141,8 @@ Sheet RequestSheet(const Judgement& judgement) {
                       .comparison_mean = one.mean[1],
                       .comparison_count = one.count[1],
                       .diff = one.Diff(),
-                      .low = Known(one.verdict, one.low),
-                      .high = Known(one.verdict, one.high),
+                      .low = KnownOrNan(one.verdict, one.low),
+                      .high = KnownOrNan(one.verdict, one.high),
                       .base_p50 = one.percentiles[0][kMedian],
                       .comparison_p50 = one.percentiles[1][kMedian],
                       .base_p99 = one.percentiles[0][kTail],
@@ -191,8 +191,8 @@ Sheet CallSheet(const Judgement& judgement) {
                    .comparison_calls = one.calls[1],
                    .comparison_ms = one.ms[1],
                    .diff_ms = one.DiffMs(),
-                   .low_ms = Known(one.verdict, one.low_ms),
-                   .high_ms = Known(one.verdict, one.high_ms),
+                   .low_ms = KnownOrNan(one.verdict, one.low_ms),
+                   .high_ms = KnownOrNan(one.verdict, one.high_ms),
                    .verdict = TextOf(one.verdict)}
         .Write(rows);
   }

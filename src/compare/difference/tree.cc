@@ -23,7 +23,7 @@ struct Node {
       : parent(above), kind(what), name(text) {}
 };
 
-double MeanOf(const std::vector<double>& values) {
+double MeanOfSteps(const std::vector<double>& values) {
   double sum = 0;
   for (const double value : values) sum += value;
   return values.empty() ? 0 : sum / static_cast<double>(values.size());
@@ -99,15 +99,15 @@ class TreeMaker {
                      .kind = node.kind,
                      .name = node.name,
                      .path = depth == 0 ? "" : Concat(above, "/", node.name),
-                     .base_ms = MeanOf(node.base.ms),
-                     .comparison_ms = MeanOf(node.comparison.ms),
-                     .base_calls = MeanOf(node.base.calls),
-                     .comparison_calls = MeanOf(node.comparison.calls),
+                     .base_ms = MeanOfSteps(node.base.ms),
+                     .comparison_ms = MeanOfSteps(node.comparison.ms),
+                     .base_calls = MeanOfSteps(node.base.calls),
+                     .comparison_calls = MeanOfSteps(node.comparison.calls),
                      .verdict = VerdictOf(node)});
     const std::string path = tree_.back().path;
     const auto difference = [this](int32_t child) {
       const Node& one = nodes_[static_cast<size_t>(child)];
-      return std::abs(MeanOf(one.comparison.ms) - MeanOf(one.base.ms));
+      return std::abs(MeanOfSteps(one.comparison.ms) - MeanOfSteps(one.base.ms));
     };
     std::vector<std::pair<double, int32_t>> order;
     for (const int32_t child : node.children) order.emplace_back(-difference(child), child);

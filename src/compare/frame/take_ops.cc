@@ -11,7 +11,7 @@ using recipes::TraceData;
 bool IsStep(std::string_view name) { return name.find("ProfilerStep#") != std::string_view::npos; }
 
 // Calls of a GPU's runtime stand in the tree as operators do: kernels hang below them.
-bool IsRuntime(std::string_view category) {
+bool IsGpuRuntime(std::string_view category) {
   return category == "cuda_runtime" || category == "runtime" || category == "cuda_driver";
 }
 
@@ -57,7 +57,7 @@ void AddOps(const TraceData& data, Side& side) {
     side.ops.push_back(op);
   }
   if (side.kind != SideKind::kGpu) return;
-  NamePredicate runtime(data.names, IsRuntime);
+  NamePredicate runtime(data.names, IsGpuRuntime);
   for (const store::SliceRow& slice : data.slices) {
     if (!runtime.Of(slice.category) || !side.window.Has(slice.ts)) continue;
     if (data.OpOf(slice.slice_id) >= 0) continue;  // is there already

@@ -23,13 +23,14 @@ using base::Concat;
     "Diff Avg Ratio", "average_ratio", Format::kFloat, 20, Of::kBoth, true    \
   }
 
-constexpr Column kColumns[] = {{"Order Id", "order_id", Format::kPlain, 10},
-                               {"Kernel", "kernel", Format::kBold, 30},
-                               {"Input Shape", "input_shape", Format::kPlain, 20},
-                               SONDE_KERNEL_SIDE(Of::kBase),
-                               SONDE_KERNEL_SIDE(Of::kComparison),
-                               SONDE_KERNEL_RATIOS};
-constexpr SheetInfo kInfo = {"KernelCompare", "kernels of one type with the same inputs", kColumns};
+constexpr Column kKernelColumns[] = {{"Order Id", "order_id", Format::kPlain, 10},
+                                     {"Kernel", "kernel", Format::kBold, 30},
+                                     {"Input Shape", "input_shape", Format::kPlain, 20},
+                                     SONDE_KERNEL_SIDE(Of::kBase),
+                                     SONDE_KERNEL_SIDE(Of::kComparison),
+                                     SONDE_KERNEL_RATIOS};
+constexpr SheetInfo kKernelInfo = {"KernelCompare", "kernels of one type with the same inputs",
+                                   kKernelColumns};
 
 constexpr Column kTypeColumns[] = {{"Order Id", "order_id", Format::kPlain, 10},
                                    {"Kernel Type", "kernel_type", Format::kBold, 30},
@@ -64,7 +65,7 @@ struct ByKey {
 
 // Those that have a type, in the order in which types, and shapes of a type, come first.
 template <class KeyOf>
-ByKey Gather(const Side& side, bool with_communication, const KeyOf& key_of) {
+ByKey GatherKernel(const Side& side, bool with_communication, const KeyOf& key_of) {
   ByKey all;
   std::map<std::string, size_t> place_of_type;
   std::vector<std::vector<Key>> by_type;
@@ -145,19 +146,19 @@ Sheet Join(const SheetInfo& info, const ByKey& a, const ByKey& b, const Number& 
 Sheet KernelSheet(const Side& base, const Side& comparison) {
   const auto gather = [](const Side& side) {
     // Texts list communication operations among the kernels.
-    return Gather(side, true, [&side](const Kernel& kernel) {
+    return GatherKernel(side, true, [&side](const Kernel& kernel) {
       return Key(side.Name(kernel.type), ShapesText(side, kernel.shapes));
     });
   };
-  Sheet sheet =
-      Join(kInfo, gather(base), gather(comparison), [](double value) { return Round(value, 2); });
+  Sheet sheet = Join(kKernelInfo, gather(base), gather(comparison),
+                     [](double value) { return Round(value, 2); });
   NumberRows(sheet);
   return sheet;
 }
 
 Sheet KernelTypeSheet(const Side& base, const Side& comparison) {
   const auto gather = [](const Side& side) {
-    return Gather(side, false, [&side](const Kernel& kernel) {
+    return GatherKernel(side, false, [&side](const Kernel& kernel) {
       return Key(side.Name(kernel.type), side.Name(kernel.core));
     });
   };

@@ -10,7 +10,7 @@ using base::Concat;
 
 constexpr double kKilobyte = 1024;
 
-constexpr Column kStatisticColumns[] = {
+constexpr Column kMemoryStatisticColumns[] = {
     {"Top", "top", Format::kPlain, 10},
     {"Operator Name", "operator", Format::kBold, 30},
     {"Base Allocated Duration(ms)", "allocated_ms", Format::kFloat, 25, Of::kBase},
@@ -21,8 +21,9 @@ constexpr Column kStatisticColumns[] = {
     {"Comparison Operator Number", "number", Format::kPlain, 25, Of::kComparison},
     {"Diff Memory(MB)", "diff_mb", Format::kFloat, 20},
     {"Diff Ratio", "diff_ratio", Format::kRatio, 20, Of::kBoth, true}};
-constexpr SheetInfo kStatistic = {
-    "MemoryCompareStatistic", "operators of one name, with all that they call", kStatisticColumns};
+constexpr SheetInfo kMemoryStatistic = {"MemoryCompareStatistic",
+                                        "operators of one name, with all that they call",
+                                        kMemoryStatisticColumns};
 
 #define SONDE_MEMORY_SIDE(of)                                               \
   {"Operator Name", "operator", Format::kBold, 30, of},                     \
@@ -31,13 +32,14 @@ constexpr SheetInfo kStatistic = {
       {"Allocated Details", "allocated_details", Format::kPlain, 20, of}, { \
     "Size(KB)", "size_kb", Format::kFloat, 20, of                           \
   }
-constexpr Column kColumns[] = {{"Order Id", "order_id", Format::kPlain, 10},
-                               SONDE_MEMORY_SIDE(Of::kBase),
-                               SONDE_MEMORY_SIDE(Of::kComparison),
-                               {"Diff Size(KB)", "diff_kb", Format::kFloat, 20},
-                               {"Diff Ratio", "diff_ratio", Format::kRatio, 20, Of::kBoth, true}};
+constexpr Column kMemoryColumns[] = {
+    {"Order Id", "order_id", Format::kPlain, 10},
+    SONDE_MEMORY_SIDE(Of::kBase),
+    SONDE_MEMORY_SIDE(Of::kComparison),
+    {"Diff Size(KB)", "diff_kb", Format::kFloat, 20},
+    {"Diff Ratio", "diff_ratio", Format::kRatio, 20, Of::kBoth, true}};
 #undef SONDE_MEMORY_SIDE
-constexpr SheetInfo kInfo = {"MemoryCompare", "an operator of each side", kColumns};
+constexpr SheetInfo kMemoryInfo = {"MemoryCompare", "an operator of each side", kMemoryColumns};
 
 int64_t LifeNs(const MemoryBlock& block) {
   return block.free_ns == kNone ? 0 : block.free_ns - block.alloc_ns;
@@ -77,7 +79,7 @@ std::string BlockLine(const Side& side, const MemoryBlock& block) {
 }
 
 // The cells of a side; returns its size in KB.
-double AddSide(const Side& side, int32_t op, std::vector<Cell>& cells) {
+double AddMemorySide(const Side& side, int32_t op, std::vector<Cell>& cells) {
   if (op == kNone) {
     cells.insert(cells.end(), {Cell(), Cell(), Cell(), Cell(), Cell(0.0)});
     return 0;
@@ -102,7 +104,7 @@ double AddSide(const Side& side, int32_t op, std::vector<Cell>& cells) {
 
 Sheet MemoryStatisticSheet(const Side& base, const Side& comparison,
                            std::span<const OpPair> pairs) {
-  Sheet sheet{.info = &kStatistic, .rows = {}};
+  Sheet sheet{.info = &kMemoryStatistic, .rows = {}};
   for (const auto& [name, sums] : SumByName<Allocated>(base, comparison, pairs, AllocatedBy).rows) {
     Row& row = sheet.rows.emplace_back();
     row.cells = {Cell(), Cell(std::string(name))};
@@ -118,12 +120,12 @@ Sheet MemoryStatisticSheet(const Side& base, const Side& comparison,
 }
 
 Sheet MemorySheet(const Side& base, const Side& comparison, std::span<const OpPair> pairs) {
-  Sheet sheet{.info = &kInfo, .rows = {}};
+  Sheet sheet{.info = &kMemoryInfo, .rows = {}};
   for (const auto& [op, other] : pairs) {
     Row& row = sheet.rows.emplace_back();
     row.cells.emplace_back();
-    const double kb = AddSide(base, op, row.cells);
-    const double other_kb = AddSide(comparison, other, row.cells);
+    const double kb = AddMemorySide(base, op, row.cells);
+    const double other_kb = AddMemorySide(comparison, other, row.cells);
     const Difference difference = DifferenceOf(kb, other_kb);
     row.cells.insert(row.cells.end(), {Cell(difference.diff), Cell(difference.ratio)});
   }

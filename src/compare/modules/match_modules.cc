@@ -59,7 +59,7 @@ class TreeMatcher {
 
 // By the begin of the base's call; what only the other side has stands before the first pair that
 // begins later there.
-std::vector<ModulePair> InOrder(const std::vector<ModulePair>& pairs) {
+std::vector<ModulePair> ChildrenInOrder(const std::vector<ModulePair>& pairs) {
   std::vector<ModulePair> of_base;
   std::vector<ModulePair> alone;
   for (const ModulePair& pair : pairs) (pair.base != nullptr ? of_base : alone).push_back(pair);
@@ -89,7 +89,7 @@ std::vector<ModulePair> MatchModules(const ModuleTrees& base, const ModuleTrees&
   std::vector<ModulePair> pairs;
   TreeMatcher(base.forward, comparison.forward, options).Run(pairs);
   TreeMatcher(base.backward, comparison.backward, options).Run(pairs);
-  return InOrder(pairs);
+  return ChildrenInOrder(pairs);
 }
 
 std::string ModuleClass(std::string_view full_name) {

@@ -14,7 +14,7 @@ namespace {
       {"Device Self Time(us)", "device_self_us", Format::kFloat, 20, of}, { \
     "Device Total Time(us)", "device_total_us", Format::kFloat, 20, of      \
   }
-constexpr Column kColumns[] = {
+constexpr Column kModuleColumns[] = {
     {"Order Id", "order_id", Format::kPlain, 10},
     {"Module Class", "module_class", Format::kPlain, 20},
     {"Module Level", "module_level", Format::kPlain, 15},
@@ -27,8 +27,8 @@ constexpr Column kColumns[] = {
     {"Base Call Stack", "base_call_stack", Format::kPlain, 30},
     {"Comparison Call Stack", "comparison_call_stack", Format::kPlain, 30}};
 #undef SONDE_MODULE_SIDE
-constexpr SheetInfo kInfo = {"ModuleCompare",
-                             "a call of a module of each side, or an operator in it", kColumns};
+constexpr SheetInfo kModuleInfo = {
+    "ModuleCompare", "a call of a module of each side, or an operator in it", kModuleColumns};
 
 Cell TextCell(std::string text) { return text.empty() ? Cell() : Cell(std::move(text)); }
 
@@ -131,7 +131,7 @@ class ModuleSheetMaker {
 
   const Side& base_;
   const Side& comparison_;
-  Sheet sheet_{.info = &kInfo, .rows = {}};
+  Sheet sheet_{.info = &kModuleInfo, .rows = {}};
 };
 
 }  // namespace

@@ -17,7 +17,7 @@ using base::Concat;
       {"Number", "number", Format::kPlain, 10, of}, {                     \
     "Device Total Time(ms)", "device_total_ms", Format::kFloat, 20, of    \
   }
-constexpr Column kColumns[] = {
+constexpr Column kModuleStatisticColumns[] = {
     {"Order Id", "order_id", Format::kPlain, 10},
     {"Module Class", "module_class", Format::kPlain, 20},
     {"Module Level", "module_level", Format::kPlain, 15},
@@ -31,8 +31,9 @@ constexpr Column kColumns[] = {
     {"Base Call Stack", "base_call_stack", Format::kPlain, 30},
     {"Comparison Call Stack", "comparison_call_stack", Format::kPlain, 30}};
 #undef SONDE_MODULE_SIDE
-constexpr SheetInfo kInfo = {"ModuleCompareStatistic",
-                             "a module by its name, or the operators of one name in it", kColumns};
+constexpr SheetInfo kModuleStatisticInfo = {
+    "ModuleCompareStatistic", "a module by its name, or the operators of one name in it",
+    kModuleStatisticColumns};
 
 struct KernelSum {
   int64_t ns = 0;
@@ -41,7 +42,7 @@ struct KernelSum {
 
 // Texts, which belong to the sides, in their first order.
 template <class Value>
-class InOrder {
+class ModuleOrder {
  public:
   Value& operator[](std::string_view name) {
     const auto [place, is_new] = places_.try_emplace(name, list_.size());
@@ -63,7 +64,7 @@ class InOrder {
 struct OpSum {
   int64_t ns = 0;
   int64_t count = 0;
-  InOrder<KernelSum> kernels;
+  ModuleOrder<KernelSum> kernels;
 };
 
 struct ModuleSum {
@@ -71,7 +72,7 @@ struct ModuleSum {
   int64_t total_ns = 0;
   int64_t count = 0;
   std::string_view call_stack;
-  InOrder<OpSum> ops;
+  ModuleOrder<OpSum> ops;
 };
 
 void Add(const Side& side, const Module& module, ModuleSum& sum) {
@@ -103,7 +104,7 @@ std::string LinesOf(const OpSum& sum) {
   return lines;
 }
 
-Cell TextCell(std::string_view text) { return text.empty() ? Cell() : Cell(std::string(text)); }
+Cell NameCell(std::string_view text) { return text.empty() ? Cell() : Cell(std::string(text)); }
 
 std::vector<Cell> Head(std::string_view full_name, std::string_view op) {
   return {Cell(), Cell(ModuleClass(full_name)),
@@ -122,7 +123,7 @@ void AddTotal(std::string_view full_name, const ModuleSum& base, const ModuleSum
   const Difference total = DifferenceOf(Ms(base.total_ns), Ms(comparison.total_ns));
   const Difference self = DifferenceOf(Ms(base.self_ns), Ms(comparison.self_ns));
   row.cells.insert(row.cells.end(), {Cell(total.diff), Cell(self.diff), Cell(total.ratio),
-                                     TextCell(base.call_stack), TextCell(comparison.call_stack)});
+                                     NameCell(base.call_stack), NameCell(comparison.call_stack)});
 }
 
 void AddOp(std::string_view full_name, std::string_view op, const OpSum& base,
@@ -131,7 +132,7 @@ void AddOp(std::string_view full_name, std::string_view op, const OpSum& base,
   row.cells = Head(full_name, op);
   for (const OpSum* sum : {&base, &comparison}) {
     row.cells.insert(row.cells.end(),
-                     {TextCell(LinesOf(*sum)), Cell(Ms(sum->ns)), Cell(sum->count), Cell()});
+                     {NameCell(LinesOf(*sum)), Cell(Ms(sum->ns)), Cell(sum->count), Cell()});
   }
   const Difference self = DifferenceOf(Ms(base.ns), Ms(comparison.ns));
   row.cells.insert(row.cells.end(), {Cell(), Cell(self.diff), Cell(self.ratio), Cell(), Cell()});
@@ -154,9 +155,9 @@ void AddModule(std::string_view full_name, const ModuleSum& base, const ModuleSu
 
 Sheet ModuleStatisticSheet(const Side& base, const Side& comparison,
                            const std::vector<ModulePair>& pairs) {
-  Sheet sheet{.info = &kInfo, .rows = {}};
-  InOrder<ModuleSum> of_base;
-  InOrder<ModuleSum> of_comparison;
+  Sheet sheet{.info = &kModuleStatisticInfo, .rows = {}};
+  ModuleOrder<ModuleSum> of_base;
+  ModuleOrder<ModuleSum> of_comparison;
   for (const ModulePair& pair : pairs) {
     if (pair.base != nullptr) Add(base, *pair.base, of_base[pair.base->full_name]);
     if (pair.comparison != nullptr) {

@@ -8,7 +8,7 @@ namespace {
 
 using base::Concat;
 
-constexpr Column kStatisticColumns[] = {
+constexpr Column kOperatorStatisticColumns[] = {
     {"Top", "top", Format::kPlain, 10},
     {"Operator Name", "operator", Format::kBold, 30},
     {"Base Device Duration(ms)", "device_ms", Format::kFloat, 25, Of::kBase},
@@ -17,9 +17,9 @@ constexpr Column kStatisticColumns[] = {
     {"Comparison Operator Number", "number", Format::kPlain, 30, Of::kComparison},
     {"Diff Duration(ms)", "diff_ms", Format::kFloat, 20},
     {"Diff Ratio", "diff_ratio", Format::kRatio, 20, Of::kBoth, true}};
-constexpr SheetInfo kStatistic = {"OperatorCompareStatistic",
-                                  "operators of one name, with all that they call",
-                                  kStatisticColumns};
+constexpr SheetInfo kOperatorStatistic = {"OperatorCompareStatistic",
+                                          "operators of one name, with all that they call",
+                                          kOperatorStatisticColumns};
 
 #define SONDE_OPERATOR_SIDE(of)                                       \
   {"Operator Name", "operator", Format::kBold, 30, of},               \
@@ -28,13 +28,15 @@ constexpr SheetInfo kStatistic = {"OperatorCompareStatistic",
       {"Kernel Details", "kernel_details", Format::kPlain, 20, of}, { \
     "Device Duration(us)", "device_us", Format::kFloat, 20, of        \
   }
-constexpr Column kColumns[] = {{"Order Id", "order_id", Format::kPlain, 10},
-                               SONDE_OPERATOR_SIDE(Of::kBase),
-                               SONDE_OPERATOR_SIDE(Of::kComparison),
-                               {"Diff Duration(us)", "diff_us", Format::kFloat, 20},
-                               {"Diff Ratio", "diff_ratio", Format::kRatio, 20, Of::kBoth, true}};
+constexpr Column kOperatorColumns[] = {
+    {"Order Id", "order_id", Format::kPlain, 10},
+    SONDE_OPERATOR_SIDE(Of::kBase),
+    SONDE_OPERATOR_SIDE(Of::kComparison),
+    {"Diff Duration(us)", "diff_us", Format::kFloat, 20},
+    {"Diff Ratio", "diff_ratio", Format::kRatio, 20, Of::kBoth, true}};
 #undef SONDE_OPERATOR_SIDE
-constexpr SheetInfo kInfo = {"OperatorCompare", "an operator of each side", kColumns};
+constexpr SheetInfo kOperatorInfo = {"OperatorCompare", "an operator of each side",
+                                     kOperatorColumns};
 
 struct DeviceTime {
   int64_t ns = 0;
@@ -56,7 +58,7 @@ DeviceTime TimeOf(const Side& side, int32_t op) {
 }
 
 // The cells of a side; returns its time.
-int64_t AddSide(const Side& side, int32_t op, std::vector<Cell>& cells) {
+int64_t AddOperatorSide(const Side& side, int32_t op, std::vector<Cell>& cells) {
   if (op == kNone) {
     cells.insert(cells.end(), {Cell(), Cell(), Cell(), Cell(), Cell(0.0)});
     return 0;
@@ -102,7 +104,7 @@ std::string KernelLine(const Side& side, const Kernel& kernel) {
 
 Sheet OperatorStatisticSheet(const Side& base, const Side& comparison,
                              std::span<const OpPair> pairs) {
-  Sheet sheet{.info = &kStatistic, .rows = {}};
+  Sheet sheet{.info = &kOperatorStatistic, .rows = {}};
   for (const auto& [name, sums] : SumByName<DeviceTime>(base, comparison, pairs, TimeOf).rows) {
     const Difference difference = DifferenceOf(Ms(sums.first.ns), Ms(sums.second.ns));
     sheet.rows.push_back({{Cell(), Cell(std::string(name)), Cell(Ms(sums.first.ns)),
@@ -115,14 +117,14 @@ Sheet OperatorStatisticSheet(const Side& base, const Side& comparison,
 }
 
 Sheet OperatorSheet(const Side& base, const Side& comparison, std::span<const OpPair> pairs) {
-  Sheet sheet{.info = &kInfo, .rows = {}};
+  Sheet sheet{.info = &kOperatorInfo, .rows = {}};
   sheet.rows.reserve(pairs.size());
   for (const auto& [op, other] : pairs) {
     Row& row = sheet.rows.emplace_back();
-    row.cells.reserve(kInfo.columns.size());
+    row.cells.reserve(kOperatorInfo.columns.size());
     row.cells.emplace_back();
-    const int64_t ns = AddSide(base, op, row.cells);
-    const int64_t other_ns = AddSide(comparison, other, row.cells);
+    const int64_t ns = AddOperatorSide(base, op, row.cells);
+    const int64_t other_ns = AddOperatorSide(comparison, other, row.cells);
     const Difference difference = DifferenceOf(Us(ns), Us(other_ns));
     row.cells.emplace_back(difference.diff);
     row.cells.emplace_back(difference.ratio);

@@ -51,7 +51,7 @@ std::string NumberCell(double value) {
   return Concat("<td class=\"number\">", Fixed(value), "</td>");
 }
 
-std::string TextCell(std::string_view text) { return Concat("<td>", Escaped(text), "</td>"); }
+std::string HtmlCell(std::string_view text) { return Concat("<td>", Escaped(text), "</td>"); }
 
 std::string Headings(std::initializer_list<std::string_view> names) {
   std::string html = "<thead><tr>";
@@ -67,7 +67,7 @@ std::string TimeCells(double base_ms, double comparison_ms, double low_ms, doubl
   html += verdict == Verdict::kOneStep
               ? std::string("<td></td>")
               : Concat("<td class=\"number\">", Signed(low_ms), " … ", Signed(high_ms), "</td>");
-  return html + TextCell(TextOf(verdict));
+  return html + HtmlCell(TextOf(verdict));
 }
 
 std::string StagesHtml(const Judgement& judgement) {
@@ -76,7 +76,7 @@ std::string StagesHtml(const Judgement& judgement) {
                                "99 % interval", "verdict"}) +
                      "<tbody>";
   for (const Stage& stage : judgement.stages) {
-    html += Concat("<tr>", TextCell(stage.name),
+    html += Concat("<tr>", HtmlCell(stage.name),
                    TimeCells(stage.base.mean_ms, stage.comparison.mean_ms, stage.low_ms,
                              stage.high_ms, stage.verdict),
                    "</tr>\n");
@@ -92,7 +92,7 @@ std::string CausesHtml(const Judgement& judgement) {
                      "<tbody>";
   for (const Cause& cause : judgement.causes) {
     html += Concat(
-        "<tr>", TextCell(cause.cause), TextCell(cause.subject), TextCell(cause.module),
+        "<tr>", HtmlCell(cause.cause), HtmlCell(cause.subject), HtmlCell(cause.module),
         TimeCells(cause.base_ms, cause.comparison_ms, cause.low_ms, cause.high_ms, cause.verdict),
         "</tr>\n");
   }
@@ -107,7 +107,7 @@ std::string_view LeanOf(const TreeNode& node) {
   return lean > kSame ? "longer" : lean < -kSame ? "shorter" : "same";
 }
 
-std::string Times(const TreeNode& node) {
+std::string TimesText(const TreeNode& node) {
   return Concat(Fixed(node.base_ms), " → ", Fixed(node.comparison_ms), " ms");
 }
 
@@ -147,7 +147,7 @@ class Flame {
     const std::string name = Escaped(node.name);
     boxes_ += Concat("<div class=\"", LeanOf(node), "\" style=\"left:", Fixed(left),
                      "%;width:", Fixed(width), "%;top:", std::to_string(20 * node.depth),
-                     "px\" title=\"", name, ": ", Times(node), "\">", name, "</div>\n");
+                     "px\" title=\"", name, ": ", TimesText(node), "\">", name, "</div>\n");
     double whole = Wider(node);
     double sum = 0;
     for (const size_t child : children_[at]) sum += Wider(tree_[child]);
@@ -169,7 +169,7 @@ void WriteNode(const std::vector<TreeNode>& tree, const Children& children, size
                std::string& html) {
   const TreeNode& node = tree[at];
   const std::string line = Concat(
-      "<span class=\"", LeanOf(node), "\"><b>", Escaped(node.name), "</b></span> ", Times(node),
+      "<span class=\"", LeanOf(node), "\"><b>", Escaped(node.name), "</b></span> ", TimesText(node),
       " (", Signed(node.comparison_ms - node.base_ms), ") <span class=\"soft\">", node.kind,
       node.verdict.empty() ? "" : ", ", node.verdict, "</span>");
   if (children[at].empty()) {
@@ -200,7 +200,7 @@ std::string CellHtml(const Cell& cell) {
     return Concat("<td class=\"number\">", std::isinf(*real) ? "INF" : NumberText(*real), "</td>");
   }
   const auto* text = std::get_if<std::string>(&cell);
-  return TextCell(text == nullptr ? std::string_view() : *text);
+  return HtmlCell(text == nullptr ? std::string_view() : *text);
 }
 
 std::string SheetHtml(const Sheet& sheet) {

@@ -9,7 +9,7 @@ namespace {
 
 using base::Concat;
 
-constexpr Column kColumns[] = {
+constexpr Column kOverallColumns[] = {
     {"Index", "part", Format::kPlain, 40},
     {"Duration(ms)", "duration_ms", Format::kFloat, 20, Of::kBase},
     {"Duration Ratio", "duration_ratio", Format::kRatio, 20, Of::kBase},
@@ -19,7 +19,8 @@ constexpr Column kColumns[] = {
     {"Number", "number", Format::kPlain, 10, Of::kComparison},
     {"Diff Duration(ms)", "diff_duration_ms", Format::kFloat, 20},
     {"Diff Ratio", "diff_ratio", Format::kRatio, 10, Of::kBoth, true}};
-constexpr SheetInfo kInfo = {"OverallMetrics", "a part of the time of both sides", kColumns};
+constexpr SheetInfo kOverallInfo = {"OverallMetrics", "a part of the time of both sides",
+                                    kOverallColumns};
 
 constexpr int64_t kNoCount = -1;  // "/"
 
@@ -37,7 +38,7 @@ Amount Sum(const Overall& overall, std::initializer_list<KernelClass> classes) {
 class Filler {
  public:
   Filler(const Overall& base, const Overall& comparison) : base_(base), comparison_(comparison) {
-    sheet_.info = &kInfo;
+    sheet_.info = &kOverallInfo;
   }
 
   Sheet Run() {
@@ -226,7 +227,7 @@ class Filler {
 }  // namespace
 
 Sheet OverallSheet(const Overall& base, const Overall& comparison) {
-  if (base.e2e_ms <= 0 || comparison.e2e_ms <= 0) return {.info = &kInfo, .rows = {}};
+  if (base.e2e_ms <= 0 || comparison.e2e_ms <= 0) return {.info = &kOverallInfo, .rows = {}};
   return Filler(base, comparison).Run();
 }
 

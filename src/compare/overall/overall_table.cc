@@ -22,7 +22,7 @@ std::string Counted(const Amount& amount) {
   return Concat(Seconds(amount.ms), "(", std::to_string(amount.count), ")");
 }
 
-Amount Sum(const Overall& overall, std::initializer_list<KernelClass> classes) {
+Amount SumOfClasses(const Overall& overall, std::initializer_list<KernelClass> classes) {
   Amount sum;
   for (const KernelClass one : classes) sum += overall.Of(one);
   return sum;
@@ -82,19 +82,20 @@ class TableMaker {
 
   void AddClass(std::string heading, std::initializer_list<KernelClass> classes) {
     Where(
-        std::move(heading), [&](const Overall& overall) { return Sum(overall, classes).ms; },
-        [&](const auto& one) { return Counted(Sum(*one.overall, classes)); });
+        std::move(heading),
+        [&](const Overall& overall) { return SumOfClasses(overall, classes).ms; },
+        [&](const auto& one) { return Counted(SumOfClasses(*one.overall, classes)); });
   }
 
   void AddClasses() {
     if (sides_[0].overall->has_classes && sides_[1].overall->has_classes) {
       Always("Cube Time(Num)", [](const auto& one) {
-        Amount cube = Sum(*one.overall, {kMatmulCube, kMatmulVector, kCube});
+        Amount cube = SumOfClasses(*one.overall, {kMatmulCube, kMatmulVector, kCube});
         for (const auto& [name, time] : one.overall->fused) cube.ms += time.all.ms;
         return Counted(cube);
       });
       Always("Vector Time(Num)", [](const auto& one) {
-        return Counted(Sum(*one.overall, {kVectorTrans, kVectorOther}));
+        return Counted(SumOfClasses(*one.overall, {kVectorTrans, kVectorOther}));
       });
     }
     AddClass("Conv Time(Forward)(Num)", {kConvForwardCube, kConvForwardVector});

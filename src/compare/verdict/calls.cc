@@ -13,10 +13,10 @@ struct OfSteps {
   std::vector<double> ms;
   int64_t calls = 0;
 };
-using ByName = std::map<std::string_view, OfSteps>;
+using CallsByName = std::map<std::string_view, OfSteps>;
 
-ByName Gather(const Side& side, const std::vector<Window>& steps) {
-  ByName all;
+CallsByName GatherCalls(const Side& side, const std::vector<Window>& steps) {
+  CallsByName all;
   for (const PythonRange& call : side.calls) {
     // The last step that has begun by then; steps do not overlap.
     auto step = std::upper_bound(
@@ -42,7 +42,7 @@ std::vector<HostCalls> CompareCalls(const Side& base, const std::vector<Window>&
   const std::vector<Window>* steps[] = {&base_steps, &comparison_steps};
   std::map<std::string_view, std::array<OfSteps, 2>> pairs;
   for (size_t i = 0; i < 2; ++i) {
-    for (auto& [name, one] : Gather(*sides[i], *steps[i])) pairs[name][i] = std::move(one);
+    for (auto& [name, one] : GatherCalls(*sides[i], *steps[i])) pairs[name][i] = std::move(one);
   }
   std::vector<HostCalls> rows;
   const double alpha = kCallsAlpha / static_cast<double>(std::max<size_t>(pairs.size(), 1));

@@ -15,7 +15,7 @@ namespace {
 
 using recipes::TraceData;
 
-constexpr std::string_view kTaskColumns =
+constexpr std::string_view kDeviceTaskColumns =
     "startNs INTEGER,endNs INTEGER,deviceId INTEGER,connectionId INTEGER,globalTaskId INTEGER,"
     "globalPid INTEGER,taskType INTEGER,contextId INTEGER,streamId INTEGER,taskId INTEGER,"
     "modelId INTEGER";
@@ -102,7 +102,7 @@ Status WriteTasks(DbContext& context) {
   const TraceData& data = context.data();
   if (data.tasks.empty() && data.communications.empty()) return {};
   SONDE_ASSIGN_OR_RETURN(SqliteTable table,
-                         SqliteTable::Create(context.file, "TASK", kTaskColumns));
+                         SqliteTable::Create(context.file, "TASK", kDeviceTaskColumns));
   for (size_t i = 0; i < data.tasks.size(); ++i) {
     const store::TaskKindRow& kind = data.kinds[static_cast<size_t>(data.tasks[i].kind_id)];
     AddTask(data, context.view, i, TextId(context, kind.task_type), table);

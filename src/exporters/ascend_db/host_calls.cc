@@ -16,7 +16,7 @@ namespace {
 
 using recipes::TraceData;
 
-constexpr std::string_view kApiColumns =
+constexpr std::string_view kHostCallColumns =
     "startNs INTEGER,endNs INTEGER,type INTEGER,globalTid INTEGER,"
     "connectionId INTEGER PRIMARY KEY,name INTEGER";
 
@@ -123,7 +123,7 @@ Status WriteHostCalls(DbContext& context) {
   const std::vector<Call> calls = data.api_calls.empty() ? Launches(context) : RecordedCalls(data);
   if (calls.empty()) return {};
   SONDE_ASSIGN_OR_RETURN(SqliteTable table,
-                         SqliteTable::Create(context.file, "CANN_API", kApiColumns));
+                         SqliteTable::Create(context.file, "CANN_API", kHostCallColumns));
   // The key must be unique; SQLite numbers rows without one, after all that have one.
   std::set<int64_t> used;
   std::vector<const Call*> without_key;

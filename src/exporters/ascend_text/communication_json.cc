@@ -17,8 +17,8 @@ using recipes::DeviceView;
 using recipes::Transport;
 using recipes::TransportTraffic;
 
-constexpr std::array kTransports = {Transport::kRdma, Transport::kHccs, Transport::kPcie,
-                                    Transport::kSdma, Transport::kSio};
+constexpr std::array kJsonTransports = {Transport::kRdma, Transport::kHccs, Transport::kPcie,
+                                        Transport::kSdma, Transport::kSio};
 
 double Ms(int64_t ns) { return static_cast<double>(ns) / 1e6; }
 double Mb(int64_t bytes) { return static_cast<double>(bytes) / 1e6; }
@@ -59,7 +59,7 @@ void WriteTraffic(const std::map<Transport, TransportTraffic>& all, bool is_tota
                   JsonWriter& json) {
   json.Key("Communication Bandwidth Info");
   json.BeginObject();
-  for (const Transport transport : kTransports) {
+  for (const Transport transport : kJsonTransports) {
     const auto found = all.find(transport);
     const TransportTraffic traffic = found == all.end() ? TransportTraffic() : found->second;
     json.Key(recipes::TransportName(transport));

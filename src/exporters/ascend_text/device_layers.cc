@@ -191,7 +191,7 @@ void AppendTaskFlows(const DeviceView& view, const TaskFragments& fragments, siz
 }
 
 // ,"pid":1,"tid":2,"ts":"    of the row of an operation
-std::string CommunicationRow(const DeviceView& view, size_t device, int64_t tid) {
+std::string CommunicationLane(const DeviceView& view, size_t device, int64_t tid) {
   return base::Concat(R"(,"pid":)",
                       std::to_string(DevicePid(view.devices[device], Layer::kCommunication)),
                       R"(,"tid":)", std::to_string(tid), R"(,"ts":")");
@@ -222,7 +222,7 @@ void AppendCommunications(const DeviceView& view, const CommunicationRows& rows,
     const CommunicationView& shown = view.communications[i];
     out.Append(R"(,{"name":)");
     out.Append(base::JsonQuote(shown.name));
-    out.Append(CommunicationRow(view, shown.device, rows.OfOperation(shown)));
+    out.Append(CommunicationLane(view, shown.device, rows.OfOperation(shown)));
     out.Microseconds(op.ts);
     out.Append(R"(","dur":)");
     out.MicrosecondsShort(durs_ns[i]);
@@ -249,7 +249,7 @@ void AppendPlanes(const DeviceView& view, const CommunicationRows& rows,
     const store::SliceRow& slice = data.Slice(plane.slice_id);
     out.Append(R"(,{"name":)");
     out.Append(base::JsonQuote(data.Name(slice.name)));
-    out.Append(CommunicationRow(view, plane.device, rows.OfPlane(plane)));
+    out.Append(CommunicationLane(view, plane.device, rows.OfPlane(plane)));
     out.Microseconds(slice.ts);
     out.Append(R"(","dur":)");
     out.MicrosecondsShort(data.DurationNs(slice));
@@ -270,7 +270,7 @@ void AppendCommunicationFlows(const DeviceView& view, const TaskFragments& fragm
                    fragments.flow_row[static_cast<size_t>(launch.track_id)], launch.ts, out);
     const CommunicationView& shown = view.communications[i];
     AppendTaskFlow('f', view.communication_flow_ns[i],
-                   CommunicationRow(view, shown.device, rows.OfOperation(shown)), op.ts, out);
+                   CommunicationLane(view, shown.device, rows.OfOperation(shown)), op.ts, out);
   }
 }
 

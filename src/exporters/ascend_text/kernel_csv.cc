@@ -15,7 +15,7 @@ using recipes::KernelRow;
 using recipes::ProfilerLevel;
 using recipes::TraceData;
 
-constexpr size_t kRowsPerPiece = 3072;
+constexpr size_t kKernelRowsPerPiece = 3072;
 
 // Which columns there are: by level, and whether there are steps and shapes.
 struct Layout {
@@ -119,8 +119,8 @@ class KernelFile {
 
   void Append(size_t piece, LineBuffer& out) const {
     if (piece == 0) out.Append(Header(layout_, counter_names_));
-    const size_t end = std::min((piece + 1) * kRowsPerPiece, rows_.size());
-    for (size_t i = piece * kRowsPerPiece; i < end; ++i) {
+    const size_t end = std::min((piece + 1) * kKernelRowsPerPiece, rows_.size());
+    for (size_t i = piece * kKernelRowsPerPiece; i < end; ++i) {
       if (rows_[i].is_communication) {
         AppendCommunication(rows_[i], out);
       } else {
@@ -233,7 +233,7 @@ void AddKernels(const ExportContext& context, const std::string& name, bool is_s
                 FileSet& files) {
   const auto file = std::make_shared<const KernelFile>(context.view, is_summary);
   if (file->rows() == 0) return;
-  files.Add(name, (file->rows() + kRowsPerPiece - 1) / kRowsPerPiece,
+  files.Add(name, (file->rows() + kKernelRowsPerPiece - 1) / kKernelRowsPerPiece,
             [file](size_t piece, LineBuffer& out) { file->Append(piece, out); });
 }
 

@@ -11,7 +11,7 @@ namespace {
 
 using recipes::TraceData;
 
-constexpr size_t kRowsPerPiece = 8192;
+constexpr size_t kMemoryRowsPerPiece = 8192;
 constexpr std::string_view kOperatorHeader =
     "Name,Size(KB),Allocation Time(us),Release Time(us),Active Release Time(us),Duration(us),"
     "Active Duration(us),Allocation Total Allocated(MB),Allocation Total Reserved(MB),"
@@ -102,11 +102,11 @@ template <class AppendRow>
 void AddTable(FileSet& files, std::string name, std::string_view header, size_t rows,
               const AppendRow& append_row) {
   if (rows == 0) return;
-  files.Add(std::move(name), (rows + kRowsPerPiece - 1) / kRowsPerPiece,
+  files.Add(std::move(name), (rows + kMemoryRowsPerPiece - 1) / kMemoryRowsPerPiece,
             [header, rows, append_row](size_t piece, LineBuffer& out) {
               if (piece == 0) out.Append(header);
-              const size_t end = std::min((piece + 1) * kRowsPerPiece, rows);
-              for (size_t i = piece * kRowsPerPiece; i < end; ++i) append_row(i, out);
+              const size_t end = std::min((piece + 1) * kMemoryRowsPerPiece, rows);
+              for (size_t i = piece * kMemoryRowsPerPiece; i < end; ++i) append_row(i, out);
             });
 }
 

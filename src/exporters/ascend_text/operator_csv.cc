@@ -11,7 +11,7 @@ namespace {
 using recipes::OperatorRow;
 using recipes::TraceData;
 
-constexpr size_t kRowsPerPiece = 3072;
+constexpr size_t kOperatorRowsPerPiece = 3072;
 constexpr std::string_view kHeader =
     "Name,Input Shapes,Call Stack,Host Self Duration(us),Host Total Duration(us),"
     "Device Self Duration(us),Device Total Duration(us),Device Self Duration With AICore(us),"
@@ -71,11 +71,12 @@ void AddOperatorDetails(const ExportContext& context, FileSet& files) {
       std::make_shared<const std::vector<OperatorRow>>(recipes::OperatorDetails(data));
   if (rows->empty()) return;
   const auto cells = std::make_shared<const Cells>(data);
-  const size_t pieces = (rows->size() + kRowsPerPiece - 1) / kRowsPerPiece;
+  const size_t pieces = (rows->size() + kOperatorRowsPerPiece - 1) / kOperatorRowsPerPiece;
   files.Add("operator_details.csv", pieces, [&data, rows, cells](size_t piece, LineBuffer& out) {
     if (piece == 0) out.Append(kHeader);
-    const size_t end = std::min((piece + 1) * kRowsPerPiece, rows->size());
-    for (size_t i = piece * kRowsPerPiece; i < end; ++i) AppendRow(data, *cells, (*rows)[i], out);
+    const size_t end = std::min((piece + 1) * kOperatorRowsPerPiece, rows->size());
+    for (size_t i = piece * kOperatorRowsPerPiece; i < end; ++i)
+      AppendRow(data, *cells, (*rows)[i], out);
   });
 }
 

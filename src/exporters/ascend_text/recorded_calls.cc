@@ -29,17 +29,17 @@ std::string CallName(std::string_view level, std::string_view name) {
   return Concat(layer, "@", name);
 }
 
-struct Row {
+struct CallRow {
   int64_t pid = 0;
   int64_t tid = 0;
 };
 
-Row RowOf(const TraceData& data, const store::TrackRow& track) {
+CallRow RowOf(const TraceData& data, const store::TrackRow& track) {
   return {LayerPid(data.PidOf(track.process_id), Layer::kHostApi, kHostDevice),
           data.TidOf(track.thread_id)};
 }
 
-void AppendRow(const Row& row, int64_t ts_ns, LineBuffer& out) {
+void AppendRow(const CallRow& row, int64_t ts_ns, LineBuffer& out) {
   out.Append(R"(,"pid":)");
   out.Int(row.pid);
   out.Append(R"(,"tid":)");
@@ -52,7 +52,7 @@ void AppendNames(const TraceData& data, LineBuffer& out) {
   std::set<int64_t> processes;
   std::set<std::pair<int64_t, int64_t>> threads;
   for (const store::ApiCallRow& call : data.api_calls) {
-    const Row row = RowOf(data, data.TrackOf(data.Slice(call.slice_id)));
+    const CallRow row = RowOf(data, data.TrackOf(data.Slice(call.slice_id)));
     if (processes.insert(row.pid).second) {
       AppendProcessNames({row.pid, "CANN", "CPU", static_cast<int64_t>(Layer::kHostApi)}, out);
     }
@@ -98,7 +98,7 @@ void AppendCall(const TraceData& data, const CallArguments& arguments, const Dra
                 LineBuffer& out) {
   const store::ApiCallRow& call = *drawn.call;
   const store::SliceRow& slice = data.Slice(call.slice_id);
-  const Row row = RowOf(data, data.TrackOf(slice));
+  const CallRow row = RowOf(data, data.TrackOf(slice));
   const std::string_view level = data.Name(call.level);
   const std::string name = CallName(level, data.Name(slice.name));
   out.Append(R"(,{"name":)");
@@ -124,7 +124,7 @@ void AppendCall(const TraceData& data, const CallArguments& arguments, const Dra
   out.Append(R"(},"ph":"X"})");
 }
 
-void AppendEnd(char phase, int64_t id, const Row& row, int64_t ts_ns, LineBuffer& out) {
+void AppendEnd(char phase, int64_t id, const CallRow& row, int64_t ts_ns, LineBuffer& out) {
   out.Append(Concat(R"(,{"name":"HostToDevice)", std::to_string(id), R"(","ph":")",
                     std::string(1, phase), phase == 'f' ? R"(","bp":"e)" : "",
                     R"(","cat":"HostToDevice","id":")", std::to_string(id), "\""));
@@ -133,9 +133,10 @@ void AppendEnd(char phase, int64_t id, const Row& row, int64_t ts_ns, LineBuffer
 }
 
 // Rows of the work of devices, by slice; what lies on planes is told by its operation.
-std::unordered_map<int32_t, Row> WorkRows(const DeviceView& view, const CommunicationRows& groups) {
+std::unordered_map<int32_t, CallRow> WorkRows(const DeviceView& view,
+                                              const CommunicationRows& groups) {
   const TraceData& data = *view.data;
-  std::unordered_map<int32_t, Row> rows;
+  std::unordered_map<int32_t, CallRow> rows;
   const TaskParts parts(data);
   for (size_t i = 0; i < data.tasks.size(); ++i) {
     const store::DeviceTaskRow& task = data.tasks[i];
@@ -143,14 +144,14 @@ std::unordered_map<int32_t, Row> WorkRows(const DeviceView& view, const Communic
         data.HasTrackKind(data.Slice(task.slice_id), recipes::TrackKind::kCommunicationPlane)) {
       continue;
     }
-    rows.emplace(task.slice_id,
-                 Row{DevicePid(view.DeviceOfTask(task), Layer::kHardware), view.StreamOf(task)});
+    rows.emplace(task.slice_id, CallRow{DevicePid(view.DeviceOfTask(task), Layer::kHardware),
+                                        view.StreamOf(task)});
   }
   for (size_t i = 0; i < data.communications.size(); ++i) {
     const recipes::CommunicationView& shown = view.communications[i];
     rows.emplace(data.communications[i].slice_id,
-                 Row{DevicePid(view.devices[shown.device], Layer::kCommunication),
-                     groups.OfOperation(shown)});
+                 CallRow{DevicePid(view.devices[shown.device], Layer::kCommunication),
+                         groups.OfOperation(shown)});
   }
   return rows;
 }

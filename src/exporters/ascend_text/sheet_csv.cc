@@ -20,7 +20,7 @@ using importers::SheetRows;
 using recipes::DeviceView;
 using recipes::TraceData;
 
-constexpr size_t kRowsPerPiece = 4096;
+constexpr size_t kSheetRowsPerPiece = 4096;
 
 // A row that is a slice, or a task with its slice.
 struct Row {
@@ -156,12 +156,12 @@ void AddDeviceSheets(const ExportContext& context, FileSet& files, bool is_of_fr
       continue;
     }
     const auto rows = std::make_shared<const std::vector<Row>>(RowsOf(*view.data, sheet));
-    const size_t pieces = (rows->size() + kRowsPerPiece - 1) / kRowsPerPiece;
+    const size_t pieces = (rows->size() + kSheetRowsPerPiece - 1) / kSheetRowsPerPiece;
     if (pieces == 0) continue;
     files.Add(name, pieces, [&view, &sheet, rows](size_t piece, LineBuffer& out) {
       if (piece == 0) AppendHeader(sheet, out);
-      const size_t last = std::min((piece + 1) * kRowsPerPiece, rows->size());
-      for (size_t i = piece * kRowsPerPiece; i < last; ++i) {
+      const size_t last = std::min((piece + 1) * kSheetRowsPerPiece, rows->size());
+      for (size_t i = piece * kSheetRowsPerPiece; i < last; ++i) {
         ForEachColumn(sheet, out, [&](const SheetColumn& column) {
           AppendCell(view, (*rows)[i], column, out);
         });

@@ -17,7 +17,7 @@ namespace {
 using recipes::DeviceView;
 using recipes::TraceData;
 
-constexpr size_t kTasksPerPiece = 2048;
+constexpr size_t kDeviceTasksPerPiece = 2048;
 constexpr std::string_view kWait = "cuda_sync";
 // The host waits for nothing: its launch takes the shortest time that can be written.
 constexpr int64_t kLaunchNs = 1;
@@ -294,7 +294,7 @@ void AddKinetoDevice(const ExportContext& context, const KinetoImported& importe
   const auto rows = std::make_shared<const FrameworkRows>(data);
   const auto tasks = std::make_shared<const TaskWriter>(view, imported);
   pieces.AddRanges(
-      data.tasks.size(), kTasksPerPiece,
+      data.tasks.size(), kDeviceTasksPerPiece,
       [&data, rows, tasks, base_ns, has_launches](size_t begin, size_t end, LineBuffer& out) {
         const KernelWriter writer(data, *rows, base_ns, has_launches);
         for (size_t i = begin; i < end; ++i) tasks->Append(data.tasks[i], writer, out);

@@ -13,7 +13,7 @@ namespace {
 using recipes::TraceData;
 
 constexpr int64_t kQuarterYearNs = 7'889'238'000'000'000;
-constexpr size_t kEventsPerPiece = 4096;
+constexpr size_t kFrameEventsPerPiece = 4096;
 
 void WriteFlag(base::JsonWriter& json, std::string_view key, bool value) {
   json.Key(key);
@@ -202,7 +202,7 @@ void AddKinetoNames(const ExportContext& context, int64_t base_ns, TracePieces& 
 void AddKinetoInstants(const ExportContext& context, int64_t base_ns, TracePieces& pieces) {
   const TraceData& data = context.data();
   if (context.view.settings.profile_memory) {
-    pieces.AddRanges(data.memory_events.size(), kEventsPerPiece,
+    pieces.AddRanges(data.memory_events.size(), kFrameEventsPerPiece,
                      [&data, base_ns](size_t begin, size_t end, LineBuffer& out) {
                        for (size_t i = begin; i < end; ++i) {
                          AppendMemoryEvent(data, data.memory_events[i], base_ns, out);

@@ -14,7 +14,7 @@ namespace {
 using recipes::Scope;
 using recipes::TraceData;
 
-constexpr size_t kEventsPerPiece = 4096;
+constexpr size_t kHostEventsPerPiece = 4096;
 
 // "float;int;" -> ["float", "int", ""]
 std::string JsonList(std::string_view types) {
@@ -173,12 +173,12 @@ void AddKinetoHost(const ExportContext& context, int64_t base_ns, TracePieces& p
   const TraceData& data = context.data();
   const auto rows = std::make_shared<const FrameworkRows>(data);
   const auto fragments = std::make_shared<const Fragments>(data, *rows);
-  pieces.AddRanges(data.ops.size(), kEventsPerPiece,
+  pieces.AddRanges(data.ops.size(), kHostEventsPerPiece,
                    [&data, fragments, base_ns](size_t begin, size_t end, LineBuffer& out) {
                      AppendOperators(data, *fragments, base_ns, begin, end, out);
                    });
   const auto python = std::make_shared<const PythonEventList>(PythonEvents(data));
-  pieces.AddRanges(python->events.size(), kEventsPerPiece,
+  pieces.AddRanges(python->events.size(), kHostEventsPerPiece,
                    [&data, rows, python, base_ns](size_t begin, size_t end, LineBuffer& out) {
                      AppendPythonEvents(data, *rows, base_ns, *python, begin, end, out);
                    });

@@ -22,7 +22,7 @@ constexpr size_t kCountersPerPiece = 4096;
 // Rows of devices that are no streams come behind those.
 constexpr int64_t kFirstOtherRow = 1'000'000;
 
-struct Row {
+struct RestRow {
   int64_t pid = 0;
   int64_t tid = 0;
 };
@@ -69,7 +69,7 @@ class RestWriter {
   struct Work {
     int64_t correlation = 0;
     int32_t launch = store::kNone;  // slice of the operator
-    Row row;
+    RestRow row;
     int64_t ts_ns = 0;
   };
 
@@ -102,13 +102,13 @@ class RestWriter {
   }
 
   // On the row of the thread, or one of its own.
-  Row RowOf(const store::SliceRow& slice) {
+  RestRow RowOf(const store::SliceRow& slice) {
     const store::TrackRow& track = data_.TrackOf(slice);
     if (track.thread_id >= 0) {
       return {data_.PidOf(track.process_id), rows_.OfTrack(track.track_id)};
     }
-    const Row row{track.device_id >= 0 ? track.device_id : data_.PidOf(track.process_id),
-                  kFirstOtherRow + track.track_id};
+    const RestRow row{track.device_id >= 0 ? track.device_id : data_.PidOf(track.process_id),
+                      kFirstOtherRow + track.track_id};
     if (named_.insert(row.tid).second) {
       out_.Append(Concat(",\n", R"({"ph":"M","name":"thread_name","pid":)", std::to_string(row.pid),
                          R"(,"tid":)", std::to_string(row.tid), R"(,"args":{"name":)",
@@ -119,7 +119,7 @@ class RestWriter {
 
   void Append(const store::SliceRow& slice, std::string_view category,
               const std::string& arguments) {
-    const Row row = RowOf(slice);
+    const RestRow row = RowOf(slice);
     out_.Append(
         Concat(",\n", R"({"ph":"X","cat":)", base::JsonQuote(category.empty() ? "other" : category),
                R"(,"name":)", base::JsonQuote(data_.Name(slice.name)), R"(,"pid":)",
@@ -132,7 +132,7 @@ class RestWriter {
     out_.Append("}");
   }
 
-  void AppendEnd(char phase, int64_t id, const Row& row, int64_t ts_ns) {
+  void AppendEnd(char phase, int64_t id, const RestRow& row, int64_t ts_ns) {
     out_.Append(Concat(",\n", R"({"ph":")", std::string(1, phase), R"(","id":)", std::to_string(id),
                        R"(,"pid":)", std::to_string(row.pid), R"(,"tid":)", std::to_string(row.tid),
                        R"(,"ts":)"));

@@ -13,7 +13,7 @@ namespace {
 using recipes::DeviceView;
 using recipes::TraceData;
 
-constexpr size_t kRowsPerPiece = 4096;
+constexpr size_t kTaskRowsPerPiece = 4096;
 
 const store::TaskKindRow& KindOf(const TraceData& data, const store::DeviceTaskRow& task) {
   return data.kinds[static_cast<size_t>(task.kind_id)];
@@ -68,15 +68,15 @@ void AddTaskTime(const ExportContext& context, const std::string& name, FileSet&
   const DeviceView& view = context.view;
   const auto shown = std::make_shared<const std::vector<size_t>>(ShownTasks(view));
   if (shown->empty()) return;
-  const size_t pieces = (shown->size() + kRowsPerPiece - 1) / kRowsPerPiece;
+  const size_t pieces = (shown->size() + kTaskRowsPerPiece - 1) / kTaskRowsPerPiece;
   files.Add(name, pieces, [&view, shown](size_t piece, LineBuffer& out) {
     if (piece == 0) {
       out.Append(
           "Device_id,kernel_name,kernel_type,stream_id,task_id,task_time(us),task_start(us),"
           "task_stop(us)\r\n");
     }
-    const size_t end = std::min((piece + 1) * kRowsPerPiece, shown->size());
-    for (size_t i = piece * kRowsPerPiece; i < end; ++i) AppendTask(view, (*shown)[i], out);
+    const size_t end = std::min((piece + 1) * kTaskRowsPerPiece, shown->size());
+    for (size_t i = piece * kTaskRowsPerPiece; i < end; ++i) AppendTask(view, (*shown)[i], out);
   });
 }
 

@@ -8,13 +8,13 @@
 #include "base/strings.h"
 #include "importers/ascend/device_model.h"
 #include "importers/ascend_raw/issues.h"
+#include "importers/ascend_raw/record_stream.h"
 
 namespace sonde::importers::raw {
 namespace {
 
 using base::Concat;
 
-constexpr size_t kData = 24;  // where it begins in records
 constexpr uint32_t kQueueOfAiCpu = 1;
 constexpr uint64_t kNsPerUs = 1000;
 constexpr std::string_view kPreprocessFile = "DATA_PREPROCESS.DP";
@@ -61,7 +61,7 @@ bool AiCpu::Read(const Stream& stream, bool expands_streams) {
 }
 
 void AiCpu::Take(std::string_view record, bool expands_streams) {
-  const std::string_view data = record.substr(kData);
+  const std::string_view data = record.substr(kRecordData);
   switch (At<uint32_t>(record, 4)) {
     case kNode:
       return TakeNode(data, expands_streams);

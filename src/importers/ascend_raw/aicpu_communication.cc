@@ -6,7 +6,7 @@
 namespace sonde::importers::raw {
 namespace {
 
-constexpr uint16_t kDestroyed = 0xFFFF;
+constexpr uint16_t kAicpuDestroyed = 0xFFFF;
 constexpr uint16_t kMainQueue = 20;  // C_CORE_SQE: stands on the main stream only
 
 // How often the numbers of a stream had begun anew, by the flips' own numbers: those of a stream
@@ -23,7 +23,7 @@ class Rounds {
     uint32_t destroyed = 0;
     auto flip = std::ranges::lower_bound(flips_, stream, {}, &TaskFlip::stream);
     for (; flip != flips_.end() && flip->stream == stream && flip->time <= time; ++flip) {
-      if (flip->task == kDestroyed) {
+      if (flip->task == kAicpuDestroyed) {
         ++destroyed;
       } else {
         round = flip->flip;

@@ -4,11 +4,11 @@
 
 #include "base/strings.h"
 #include "importers/ascend_raw/issues.h"
+#include "importers/ascend_raw/record_stream.h"
 
 namespace sonde::importers::raw {
 namespace {
 
-constexpr size_t kData = 24;     // where it begins in records
 constexpr size_t kTensors = 64;  // where those begin in the data
 constexpr size_t kTensorSize = 44;
 constexpr uint16_t kMark = 0x5A5A;
@@ -18,7 +18,7 @@ constexpr uint16_t kMark = 0x5A5A;
 bool CapturedGraphs::Read(const Stream& stream) {
   if (stream.name.ends_with("aging.compact.capture_stream_info")) {
     ReadRecords(stream, kCompactForm, issues_, [this](std::string_view record) {
-      const std::string_view data = record.substr(kData);
+      const std::string_view data = record.substr(kRecordData);
       records_.push_back({.time = At<uint64_t>(record, 16),
                           .is_end = At<uint16_t>(data, 0) == 1,
                           .stream = At<uint16_t>(data, 2),
@@ -30,7 +30,7 @@ bool CapturedGraphs::Read(const Stream& stream) {
   }
   if (stream.name.ends_with("aging.additional.capture_op_info")) {
     ReadRecords(stream, kAdditionalForm, issues_, [this](std::string_view record) {
-      TakeOperator(record.substr(kData), /*with_tensors=*/true);
+      TakeOperator(record.substr(kRecordData), /*with_tensors=*/true);
     });
     return true;
   }
@@ -44,18 +44,18 @@ void CapturedGraphs::ReadOperators(const Stream& stream) {
   const std::string text = ReadTexts(stream, issues_);
   std::string_view rest = text;
   while (!rest.empty()) {
-    if (rest.size() < kData + kTensors || At<uint16_t>(rest, 0) != kMark) {
-      return issues_.Add(rest.size() < kData + kTensors ? kPartOfRecord : kBadRecord, stream.name,
-                         static_cast<int64_t>(text.size() - rest.size()));
+    if (rest.size() < kRecordData + kTensors || At<uint16_t>(rest, 0) != kMark) {
+      return issues_.Add(rest.size() < kRecordData + kTensors ? kPartOfRecord : kBadRecord,
+                         stream.name, static_cast<int64_t>(text.size() - rest.size()));
     }
     const size_t length = At<uint32_t>(rest, 12);
-    const std::string_view data = rest.substr(kData, std::max(length, kTensors));
+    const std::string_view data = rest.substr(kRecordData, std::max(length, kTensors));
     const size_t needed = kTensors + size_t{At<uint32_t>(data, 60)} * kTensorSize;
     TakeOperator(data, needed >= length && needed <= data.size());
-    if (length < kTensors || kData + length > rest.size()) {
+    if (length < kTensors || kRecordData + length > rest.size()) {
       return issues_.Add(kCutOff, stream.name, static_cast<int64_t>(text.size() - rest.size()));
     }
-    rest.remove_prefix(kData + length);
+    rest.remove_prefix(kRecordData + length);
   }
 }
 

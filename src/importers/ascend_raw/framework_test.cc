@@ -13,14 +13,14 @@ namespace sonde::importers::raw {
 namespace {
 
 template <class... Numbers>
-std::string Bytes(Numbers... numbers) {
+std::string BytesOf(Numbers... numbers) {
   std::string bytes;
   (bytes.append(reinterpret_cast<const char*>(&numbers), sizeof(numbers)), ...);
   return bytes;
 }
 
 std::string Frame(uint16_t type, const std::string& value) {
-  return Bytes(type, static_cast<uint32_t>(value.size())) + value;
+  return BytesOf(type, static_cast<uint32_t>(value.size())) + value;
 }
 
 constexpr uint64_t kPid = 70;
@@ -28,7 +28,7 @@ constexpr uint64_t kMain = 71;
 constexpr uint64_t kAutograd = 72;
 constexpr uint64_t kQueue = 73;
 
-struct Op {
+struct RecordedOp {
   uint64_t begin;
   uint64_t end;
   const char* name;
@@ -37,27 +37,27 @@ struct Op {
   uint64_t forward_thread = 0;
 };
 
-std::string Range(const Op& op) {
+std::string FrameworkRange(const RecordedOp& op) {
   const auto scope = static_cast<uint8_t>(op.forward_thread > 0 ? 1 : 0);
-  return Frame(1, Bytes(op.begin, op.end, op.sequence, kPid, op.tid, op.tid, op.forward_thread,
-                        scope, uint8_t{0}) +
+  return Frame(1, BytesOf(op.begin, op.end, op.sequence, kPid, op.tid, op.tid, op.forward_thread,
+                          scope, uint8_t{0}) +
                       Frame(2, op.name) + Frame(3, "float") + Frame(4, "2,3") +
                       Frame(8, "a.py(1): f;b.py(2): g"));
 }
 
 std::string Mark(uint64_t time, OpMark::Kind kind, uint64_t correlation, uint64_t tid) {
   return Frame(
-      2, Bytes(time, static_cast<uint64_t>(kind), correlation, tid, kPid) + Frame(1, "aclnnAdd"));
+      2, BytesOf(time, static_cast<uint64_t>(kind), correlation, tid, kPid) + Frame(1, "aclnnAdd"));
 }
 
 std::string Use(uint64_t time, int64_t size, uint8_t kind, uint64_t tid) {
   return Frame(
-      3, Bytes(int64_t{4096}, time, size, int64_t{1000}, int64_t{2000}, int64_t{1500}, int64_t{5},
-               int8_t{20}, int8_t{0}, uint8_t{0}, kind, uint8_t{0}, tid, kPid));
+      3, BytesOf(int64_t{4096}, time, size, int64_t{1000}, int64_t{2000}, int64_t{1500}, int64_t{5},
+                 int8_t{20}, int8_t{0}, uint8_t{0}, kind, uint8_t{0}, tid, kPid));
 }
 
 std::string Call(uint64_t time, uint64_t key, uint8_t kind) {
-  return Bytes(time, kMain, kPid, key, kind);
+  return BytesOf(time, kMain, kPid, key, kind);
 }
 
 // One clock tick is a hundred nanoseconds here.
@@ -68,12 +68,13 @@ constexpr Clock kClock{.start_ticks = 1000,
                        .is_known = true};
 constexpr int64_t kWall = 1'700'000'000'000'000'000;
 
-int64_t At(int64_t ticks) { return kWall + 500 + (ticks - 1000) * 100; }
+int64_t WallNs(int64_t ticks) { return kWall + 500 + (ticks - 1000) * 100; }
 
 std::string Ops() {
-  return Range({1110, 1130, "aten::empty"}) + Range({1100, 1200, "aten::add", kMain, 7}) +
-         Range({1300, 1350, "AddBackward0", kAutograd, 7, 3}) +
-         Range({1050, 1400, "ProfilerStep#5"});
+  return FrameworkRange({1110, 1130, "aten::empty"}) +
+         FrameworkRange({1100, 1200, "aten::add", kMain, 7}) +
+         FrameworkRange({1300, 1350, "AddBackward0", kAutograd, 7, 3}) +
+         FrameworkRange({1050, 1400, "ProfilerStep#5"});
 }
 
 std::string Marks() {
@@ -93,11 +94,11 @@ std::string Calls() {
 }
 
 std::string Names() {
-  return Frame(4, Bytes(uint64_t{1}) + Frame(1, "a.py(1): f")) +
-         Frame(4, Bytes(uint64_t{2}) + Frame(1, "Linear######140"));
+  return Frame(4, BytesOf(uint64_t{1}) + Frame(1, "a.py(1): f")) +
+         Frame(4, BytesOf(uint64_t{2}) + Frame(1, "Linear######140"));
 }
 
-std::vector<std::pair<std::string, std::string>> Files() {
+std::vector<std::pair<std::string, std::string>> SpanFiles() {
   return {
       {"torch.memory_usage", Uses()},
       {"torch.op_mark", Marks()},
@@ -111,7 +112,7 @@ class FrameworkTest : public ::testing::Test {
  protected:
   // With the bytes of one of the files in place of what it holds.
   void Read(std::string_view other_file = {}, std::string_view bytes = {}) {
-    for (const auto& [name, content] : Files()) {
+    for (const auto& [name, content] : SpanFiles()) {
       const bool is_other = name == other_file;
       EXPECT_TRUE(layer_.Read({name, is_other ? bytes : content, rows_.issues}, kClock));
     }
@@ -136,7 +137,7 @@ class FrameworkTest : public ::testing::Test {
 
 TEST_F(FrameworkTest, OperatorsHaveTheirTimesStacksAndThreads) {
   Read();
-  EXPECT_EQ(Slice("aten::add").ts, At(1100));
+  EXPECT_EQ(Slice("aten::add").ts, WallNs(1100));
   EXPECT_EQ(Slice("aten::add").dur, 10'000);
   EXPECT_EQ(rows_.callstacks.size(), 2U) << "the same stack is kept once";
   EXPECT_EQ(rows_.names.Text(rows_.signatures[0].input_shapes), "2,3");
@@ -156,9 +157,9 @@ TEST_F(FrameworkTest, ArrowsLeadFromOperatorsOverTheQueue) {
   EXPECT_EQ(SliceName(rows_.flows[0].slice_in), "Dequeue@aclnnAdd");
   EXPECT_EQ(SliceName(rows_.flows[1].slice_out), "aten::add");
   EXPECT_EQ(SliceName(rows_.flows[1].slice_in), "AddBackward0");
-  EXPECT_EQ(SliceName(layer_.OperatorAt(73, At(1170))), "aten::add");
-  EXPECT_EQ(SliceName(layer_.OperatorAt(73, At(1195))), "") << "no entry is open";
-  EXPECT_EQ(SliceName(layer_.OperatorAt(71, At(1120))), "aten::empty");
+  EXPECT_EQ(SliceName(layer_.OperatorAt(73, WallNs(1170))), "aten::add");
+  EXPECT_EQ(SliceName(layer_.OperatorAt(73, WallNs(1195))), "") << "no entry is open";
+  EXPECT_EQ(SliceName(layer_.OperatorAt(71, WallNs(1120))), "aten::empty");
 }
 
 TEST_F(FrameworkTest, ABlockHasBothItsReleases) {
@@ -167,8 +168,8 @@ TEST_F(FrameworkTest, ABlockHasBothItsReleases) {
   const store::MemoryBlockRow& block = rows_.memory_blocks[0];
   EXPECT_EQ(rows_.names.Text(block.name), "aten::empty");
   EXPECT_EQ(block.size_bytes, 512);
-  EXPECT_EQ(block.free_ts, At(1510));
-  EXPECT_EQ(block.active_free_ts, At(1500));
+  EXPECT_EQ(block.free_ts, WallNs(1510));
+  EXPECT_EQ(block.active_free_ts, WallNs(1500));
   EXPECT_EQ(rows_.memory_blocks[1].free_ts, -1);
   ASSERT_EQ(rows_.memory_events.size(), 4U);
   EXPECT_EQ(rows_.memory_events[1].size_bytes, 0) << "counted when it was freed";
@@ -190,7 +191,7 @@ TEST_F(FrameworkTest, AQueueEntryWithOneEndIsCounted) {
 }
 
 TEST(FrameworkDamage, CutOffAtEveryByte) {
-  for (const auto& [name, content] : Files()) {
+  for (const auto& [name, content] : SpanFiles()) {
     for (size_t size = 0; size <= content.size(); ++size) {
       TraceRows rows;
       FrameworkLayer layer(rows);
@@ -218,7 +219,7 @@ TEST(FrameworkDamage, GarbledBytesEndNothing) {
   for (int round = 0; round < 400; ++round) {
     TraceRows rows;
     FrameworkLayer layer(rows);
-    for (const auto& [name, content] : Files()) {
+    for (const auto& [name, content] : SpanFiles()) {
       std::string bytes = content;
       for (int i = 0; i < 3; ++i) bytes[random() % bytes.size()] = static_cast<char>(random());
       layer.Read({name, bytes, rows.issues}, kClock);

@@ -9,12 +9,12 @@
 #include "base/strings.h"
 #include "importers/ascend/device_sheets.h"
 #include "importers/ascend_raw/issues.h"
+#include "importers/ascend_raw/record_stream.h"
+#include "importers/ascend_raw/units.h"
 
 namespace sonde::importers::raw {
 namespace {
 
-constexpr size_t kData = 24;  // where it begins in additional records
-constexpr double kKilo = 1024;
 constexpr uint32_t kMostStreams = 56;  // in a record, like that of threads
 constexpr uint32_t kMostThreads = 25;
 
@@ -32,12 +32,12 @@ bool HostFacts::Read(const Stream& stream) {
   };
   if (parts[2] == "graph_id_map") {
     return read([this](std::string_view r) {
-      model_names_[At<uint32_t>(r, kData + 12)] = At<uint64_t>(r, kData);
+      model_names_[At<uint32_t>(r, kRecordData + 12)] = At<uint64_t>(r, kRecordData);
     });
   }
   if (parts[2] == "model_exeom") {
     return read([this](std::string_view r) {
-      model_names_[At<uint32_t>(r, kData)] = At<uint64_t>(r, kData + 8);
+      model_names_[At<uint32_t>(r, kRecordData)] = At<uint64_t>(r, kRecordData + 8);
     });
   }
   if (parts[2] == "fusion_op_info") {
@@ -45,7 +45,7 @@ bool HostFacts::Read(const Stream& stream) {
   }
   if (parts[2] == "static_op_mem") {
     return read([this](std::string_view r) {
-      r.remove_prefix(kData);
+      r.remove_prefix(kRecordData);
       static_memory_.push_back({.size = At<int64_t>(r, 0),
                                 .name = At<uint64_t>(r, 8),
                                 .begin = At<uint64_t>(r, 16),
@@ -56,12 +56,12 @@ bool HostFacts::Read(const Stream& stream) {
   }
   if (parts[2] == "logic_stream_info") {
     return read([this](std::string_view r) {
-      TakePairs(r, At<uint32_t>(r, kData), kData + 4, kMostStreams, streams_);
+      TakePairs(r, At<uint32_t>(r, kRecordData), kRecordData + 4, kMostStreams, streams_);
     });
   }
   if (parts[2] == "Multi_Thread") {
     return read([this](std::string_view r) {
-      TakePairs(r, At<uint32_t>(r, 8), kData, kMostThreads, threads_);
+      TakePairs(r, At<uint32_t>(r, 8), kRecordData, kMostThreads, threads_);
     });
   }
   if (parts[2] == "mc2_comm_info") return read([this](std::string_view r) { TakeCommunicator(r); });
@@ -71,7 +71,7 @@ bool HostFacts::Read(const Stream& stream) {
 
 void HostFacts::TakeFusion(std::string_view record, const Stream& stream) {
   constexpr uint32_t kMost = 8;
-  const std::string_view data = record.substr(kData);
+  const std::string_view data = record.substr(kRecordData);
   const auto count = At<uint32_t>(data, 8);
   if (count > kMost) return rows_.issues.Add(kBadRecord, stream.name);
   Fusion fusion{.head = ReadHead(record),
@@ -83,7 +83,7 @@ void HostFacts::TakeFusion(std::string_view record, const Stream& stream) {
 }
 
 void HostFacts::TakeMemory(std::string_view record) {
-  const std::string_view data = record.substr(kData);
+  const std::string_view data = record.substr(kRecordData);
   memory_.push_back({.head = ReadHead(record),
                      .address = At<uint64_t>(data, 0),
                      .size = At<int64_t>(data, 8),
@@ -95,7 +95,7 @@ void HostFacts::TakeMemory(std::string_view record) {
 
 void HostFacts::TakeCommunicator(std::string_view record) {
   constexpr uint32_t kMost = 8;  // of more the list is empty
-  const std::string_view data = record.substr(kData);
+  const std::string_view data = record.substr(kRecordData);
   CommunicationStreams streams{
       .group = At<uint64_t>(data, 0), .kernel_stream = At<uint32_t>(data, 20), .streams = {}};
   const auto count = At<uint32_t>(data, 24);

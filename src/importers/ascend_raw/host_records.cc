@@ -1,15 +1,15 @@
 #include "importers/ascend_raw/host_records.h"
 
+#include "importers/ascend_raw/record_stream.h"
+
 namespace sonde::importers::raw {
 namespace {
-
-constexpr size_t kData = 24;  // where it begins in compact and additional records
 
 constexpr size_t kTensorSize = 44;
 
 // A number and so many items behind the name.
 std::optional<ListRecord> ReadList(std::string_view record, uint32_t most, size_t item_size) {
-  const std::string_view data = record.substr(kData);
+  const std::string_view data = record.substr(kRecordData);
   const auto count = At<uint32_t>(data, 8);
   if (count > most) return std::nullopt;
   return ListRecord{ReadHead(record), data.substr(12, count * item_size)};
@@ -34,7 +34,7 @@ TaskTrack ReadTaskTrack(std::string_view record) {
   constexpr uint32_t kWithBlocks = 40;
   TaskTrack track;
   track.head = ReadHead(record);
-  const std::string_view data = record.substr(kData);
+  const std::string_view data = record.substr(kRecordData);
   const auto device = At<uint16_t>(data, 0);
   track.device = device & 0xFFFU;
   track.is_dpu = device >> 12U == 1;
@@ -49,7 +49,7 @@ TaskTrack ReadTaskTrack(std::string_view record) {
 }
 
 NodeBasic ReadNodeBasic(std::string_view record, bool is_dynamic) {
-  const std::string_view data = record.substr(kData);
+  const std::string_view data = record.substr(kRecordData);
   const auto blocks = At<uint32_t>(data, 20);
   return {.head = ReadHead(record),
           .name = At<uint64_t>(data, 0),
@@ -91,7 +91,7 @@ std::vector<uint32_t> ReadIds(std::string_view bytes) {
 }
 
 HcclOp ReadHcclOp(std::string_view record) {
-  const std::string_view data = record.substr(kData);
+  const std::string_view data = record.substr(kRecordData);
   return {.head = ReadHead(record),
           .data_type = At<uint8_t>(data, 1),
           .algorithm = At<uint64_t>(data, 2),
@@ -100,7 +100,7 @@ HcclOp ReadHcclOp(std::string_view record) {
 }
 
 HcclTask ReadHcclTask(std::string_view record) {
-  const std::string_view data = record.substr(kData);
+  const std::string_view data = record.substr(kRecordData);
   return {.head = ReadHead(record),
           .item = At<uint64_t>(data, 0),
           .group = At<uint64_t>(data, 16),
@@ -117,11 +117,11 @@ HcclTask ReadHcclTask(std::string_view record) {
 }
 
 NodeAttributes ReadNodeAttributes(std::string_view record) {
-  return {.head = ReadHead(record), .text = At<uint64_t>(record, kData + 12)};
+  return {.head = ReadHead(record), .text = At<uint64_t>(record, kRecordData + 12)};
 }
 
 CopyInfo ReadCopyInfo(std::string_view record) {
-  const std::string_view data = record.substr(kData);
+  const std::string_view data = record.substr(kRecordData);
   return {.head = ReadHead(record),
           .size = At<uint64_t>(data, 0),
           .largest = At<uint64_t>(data, 8),

@@ -12,18 +12,15 @@
 #include "base/strings.h"
 #include "importers/ascend_raw/issues.h"
 #include "importers/ascend_raw/text_lines.h"
+#include "importers/ascend_raw/units.h"
 
 namespace sonde::importers::raw {
 namespace {
 
 using base::Concat;
 
-constexpr double kKilo = 1024;
-constexpr double kPercent = 100;
-constexpr double kNsPerSecond = 1e9;
-
 // Moments are told by a line "time <ns>".
-std::optional<int64_t> MomentOf(const std::vector<std::string_view>& words) {
+std::optional<int64_t> HostMomentOf(const std::vector<std::string_view>& words) {
   return words.size() < 2 ? std::nullopt : base::ParseInt64(words[1]);
 }
 
@@ -63,7 +60,7 @@ void ForEachBlock(const Stream& stream, store::ImportIssues& issues, const Begin
       take(line, words);
       continue;
     }
-    const auto moment = MomentOf(words);
+    const auto moment = HostMomentOf(words);
     if (!moment) issues.Add(kBadRecord, stream.name);
     begin(moment);
   }
@@ -254,7 +251,7 @@ void HostUsage::ReadDisk(const Stream& stream) {
     const std::vector<std::string_view> words = WordsOf(line);
     if (words.size() < 2 || !base::ParseInt64(words[1])) continue;  // a heading
     if (words[0] == "start_time") {
-      at = *MomentOf(words);
+      at = *HostMomentOf(words);
       continue;
     }
     const bool is_whole = words.size() > kRead + 3;

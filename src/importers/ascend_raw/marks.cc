@@ -5,6 +5,7 @@
 #include "base/strings.h"
 #include "importers/ascend_raw/host_records.h"
 #include "importers/ascend_raw/issues.h"
+#include "importers/ascend_raw/record_stream.h"
 
 namespace sonde::importers::raw {
 namespace {
@@ -14,10 +15,9 @@ enum MarkType : uint8_t { kMarker, kPushPop, kStartEnd, kMarkerToo };
 }  // namespace
 
 MarkRecord ReadMark(std::string_view record) {
-  constexpr size_t kData = 24;
   constexpr size_t kMessage = 76;
   constexpr size_t kMessageBytes = 156;
-  const std::string_view data = record.substr(kData);
+  const std::string_view data = record.substr(kRecordData);
   MarkRecord mark;
   mark.is_extended = At<uint16_t>(data, 0) == 1;
   mark.segment = At<uint16_t>(data, 2);

@@ -8,6 +8,7 @@
 #include "base/strings.h"
 #include "importers/ascend/device_model.h"
 #include "importers/ascend_raw/issues.h"
+#include "importers/ascend_raw/units.h"
 
 namespace sonde::importers::raw {
 namespace {
@@ -127,7 +128,6 @@ void NewerUnits::TakeMission(std::string_view record) {
 void NewerUnits::TakeChannels(std::string_view record, std::string_view unit) {
   constexpr uint32_t kChannels = 128;
   constexpr double kPackage = 4096;
-  constexpr double kNsPerSecond = 1e9;
   constexpr auto kParts = std::to_array<std::pair<size_t, std::string_view>>(
       {{2, " avg B/s"}, {3, " max B/s"}, {4, " min B/s"}});
   const Clock& clock = device_.clock();

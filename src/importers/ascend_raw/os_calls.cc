@@ -10,7 +10,7 @@
 namespace sonde::importers::raw {
 namespace {
 
-constexpr int64_t kNsPerSecond = 1'000'000'000;
+constexpr int64_t kNsPerSecondInt = 1'000'000'000;
 constexpr int64_t kNsPerMillisecond = 1'000'000;
 
 // "12.345" of a unit of so many nanoseconds.
@@ -61,8 +61,8 @@ std::optional<OsCall> ReadThreadCall(std::string_view line) {
   if (!last.starts_with('<') || !last.ends_with('>')) return std::nullopt;
   last = last.substr(1, last.size() - 2);
   const auto tid = base::ParseInt64(words[1].substr(0, words[1].size() - 1));
-  const auto begin = NsOf(words[2], kNsPerSecond);
-  const auto dur = NsOf(last, kNsPerSecond);
+  const auto begin = NsOf(words[2], kNsPerSecondInt);
+  const auto dur = NsOf(last, kNsPerSecondInt);
   if (!tid || *tid < 0 || !begin || !dur) return std::nullopt;
   OsCall call{.begin = *begin, .dur = *dur, .tid = *tid};
   // "<... pthread_join resumed> ..." where another thread's line came in between.

@@ -18,7 +18,7 @@ enum class Kind : uint8_t {
   kQuotient,   // of the first and the second counter
 };
 
-struct Term {
+struct PmuTerm {
   uint32_t event = 0;  // 0 ends the list
   double factor = 1;
 };
@@ -29,7 +29,7 @@ struct Metric {
   std::string_view time;  // "" none
   Kind kind;
   double scale;
-  std::array<Term, 5> terms;
+  std::array<PmuTerm, 5> terms;
 };
 
 constexpr auto kShare = Kind::kShare;

@@ -19,6 +19,9 @@
 
 namespace sonde::importers::raw {
 
+// Where the data of compact and additional records begins, in bytes.
+inline constexpr size_t kRecordData = 24;
+
 template <class T>
 T At(std::string_view record, size_t offset) {
   return base::LoadLe<T>(record.data() + offset);

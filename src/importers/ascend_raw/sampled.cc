@@ -12,14 +12,14 @@
 #include "importers/ascend_raw/issues.h"
 #include "importers/ascend_raw/pmu.h"
 #include "importers/ascend_raw/text_lines.h"
+#include "importers/ascend_raw/units.h"
 
 namespace sonde::importers::raw {
 namespace {
 
 using base::Concat;
 
-constexpr int64_t kNsPerUs = 1000;
-constexpr double kNsPerSecond = 1e9;
+constexpr int64_t kNsPerUsInt = 1000;
 
 // "seconds:nanoseconds", or one number.
 std::optional<int64_t> MomentOf(std::string_view text) {
@@ -104,8 +104,9 @@ void SampledValues::Add(std::string_view name, int64_t ts, double value) {
 int64_t SampledValues::SinceStart(uint64_t microseconds) const {
   constexpr uint64_t kMost = uint64_t{1} << 50U;
   int64_t ns = 0;
-  if (microseconds > kMost || __builtin_add_overflow(static_cast<int64_t>(microseconds) * kNsPerUs,
-                                                     device_.clock().start_ns, &ns)) {
+  if (microseconds > kMost ||
+      __builtin_add_overflow(static_cast<int64_t>(microseconds) * kNsPerUsInt,
+                             device_.clock().start_ns, &ns)) {
     return -1;
   }
   return device_.clock().FromMonotonic(ns);
@@ -322,7 +323,6 @@ void SampledValues::ReadImageUnits(const Stream& stream) {
 // numbered through both.
 void SampledValues::ReadCores(const Stream& stream, CoreKind kind) {
   constexpr uint32_t kLastCube = 24;
-  constexpr double kPercent = 100;
   const bool is_v6 = device_.chip().is_v6();
   const RecordForm form{is_v6 ? size_t{112} : size_t{96}};
   const size_t at = is_v6 ? 88 : 72;  // of the cycles, behind the counters

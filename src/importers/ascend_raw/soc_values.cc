@@ -7,6 +7,7 @@
 #include "base/host/json.h"
 #include "base/strings.h"
 #include "importers/ascend_raw/issues.h"
+#include "importers/ascend_raw/units.h"
 
 namespace sonde::importers::raw {
 namespace {
@@ -14,7 +15,6 @@ namespace {
 using base::Concat;
 
 constexpr RecordForm kSocForm{64, 2, 0x6BD3};
-constexpr double kNsPerSecond = 1e9;
 constexpr double kMega = 1024.0 * 1024.0;
 constexpr size_t kQosValues = 10;
 
@@ -243,7 +243,6 @@ void SocValues::AddLlc(uint32_t part, int64_t ts, const std::map<uint32_t, uint6
   const std::string label = Concat("LLC ", std::to_string(part), " ", llc_mode_, " ");
   const double requests = count(4) + count(6);
   const double hits = count(2) + count(3) + count(5) + count(7);
-  constexpr double kPercent = 100;
   Add(Concat(label, "Hit Rate %"), ts, requests == 0 ? 0 : hits / requests * kPercent);
   const auto [before, is_first] = llc_before_.try_emplace(part, ts);
   const int64_t dt = Change(ts, std::exchange(before->second, ts));

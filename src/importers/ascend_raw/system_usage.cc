@@ -8,13 +8,13 @@
 #include "base/strings.h"
 #include "importers/ascend_raw/issues.h"
 #include "importers/ascend_raw/text_lines.h"
+#include "importers/ascend_raw/units.h"
 
 namespace sonde::importers::raw {
 namespace {
 
 using base::Concat;
 
-constexpr double kPercent = 100;
 constexpr std::string_view kStamp = "TimeStamp:";
 
 // Numbers from a word on; nothing where one is none.
@@ -142,7 +142,6 @@ void SystemUsage::AddProcessor(const std::string& label, int64_t moment, const T
 
 // Lines of /proc/meminfo, in KB but for the numbers of large pages.
 void SystemUsage::ReadMemory(const Stream& stream) {
-  constexpr double kKilo = 1024;
   constexpr auto kBytes = std::to_array<std::string_view>(
       {"MemTotal", "MemFree", "Buffers", "Cached", "Shmem", "CommitLimit", "Committed_AS"});
   constexpr auto kPages = std::to_array<std::string_view>({"HugePages_Total", "HugePages_Free"});

@@ -6,13 +6,13 @@
 #include "importers/ascend/device_model.h"
 #include "importers/ascend_raw/ge_names.h"
 #include "importers/ascend_raw/issues.h"
+#include "importers/ascend_raw/record_stream.h"
 
 namespace sonde::importers::raw {
 namespace {
 
 using base::Concat;
 
-constexpr size_t kData = 24;  // where it begins in records
 constexpr uint16_t kDeviceMask = 0xFFF;
 
 uint64_t KernelKey(uint16_t device, uint32_t task) { return uint64_t{device} << 32U | task; }
@@ -35,7 +35,7 @@ bool UnitFacts::Read(const Stream& stream) {
   }
   if (parts[2] == "ccu_task_info") {
     return read(kAdditionalForm, [this](std::string_view r) {
-      items_[At<uint32_t>(r, kData + 36)] = At<uint64_t>(r, kData + 8);
+      items_[At<uint32_t>(r, kRecordData + 36)] = At<uint64_t>(r, kRecordData + 8);
     });
   }
   if (parts[2] == "ccu_group_info" || parts[2] == "ccu_wait_signal_info") {
@@ -48,7 +48,7 @@ bool UnitFacts::Read(const Stream& stream) {
 
 // Of one instruction the first record counts.
 void UnitFacts::TakeInstruction(std::string_view record, bool is_wait) {
-  const std::string_view data = record.substr(kData);
+  const std::string_view data = record.substr(kRecordData);
   const auto key = std::tuple(At<uint32_t>(data, 36), uint32_t{At<uint16_t>(data, 42)}, is_wait);
   UnitInstruction instruction{.die = At<uint8_t>(data, 40)};
   if (is_wait) {
@@ -60,7 +60,7 @@ void UnitFacts::TakeInstruction(std::string_view record, bool is_wait) {
 }
 
 void UnitFacts::TakeDpuTask(std::string_view record) {
-  const std::string_view data = record.substr(kData);
+  const std::string_view data = record.substr(kRecordData);
   dpu_tasks_.push_back({.head = ReadHead(record),
                         .begin = At<uint64_t>(data, 16),
                         .device = At<uint16_t>(data, 0),
@@ -69,7 +69,7 @@ void UnitFacts::TakeDpuTask(std::string_view record) {
 }
 
 void UnitFacts::TakeDpuTransfer(std::string_view record) {
-  const std::string_view data = record.substr(kData);
+  const std::string_view data = record.substr(kRecordData);
   dpu_tasks_.push_back({.head = ReadHead(record),
                         .begin = At<uint64_t>(data, 48),
                         .device = At<uint16_t>(data, 102),

@@ -220,9 +220,9 @@ std::vector<Operation> FindOperations(const CaptureTrace& trace) {
   return operations;
 }
 
-class Writer {
+class OperationWriter {
  public:
-  Writer(CaptureTrace& trace, const ArgumentTable& arguments)
+  OperationWriter(CaptureTrace& trace, const ArgumentTable& arguments)
       : trace_(trace), arguments_(arguments) {}
 
   CommunicationOpRow Row(const Operation& operation) {
@@ -366,7 +366,7 @@ Result<int64_t> WriteCommunication(CaptureTrace& trace, const ArgumentTable& arg
   std::vector<CommunicationOpRow> rows = DeviceOperations(trace, steps);
   std::map<int32_t, size_t> on_device;  // by the framework's call: the first one that it launched
   for (size_t i = 0; i < rows.size(); ++i) on_device.try_emplace(rows[i].launch_slice_id, i);
-  Writer writer(trace, arguments);
+  OperationWriter writer(trace, arguments);
   StepCursor step(steps);
   for (const Operation& operation : FindOperations(trace)) {
     const bool is_call = operation.call == operation.work;

@@ -19,10 +19,10 @@ using capture::DeviceChunkHeader;
 using capture::DeviceNameHead;
 using capture::DeviceRecord;
 
-class Reader {
+class DeviceFileReader {
  public:
-  Reader(std::span<const std::byte> bytes, std::string_view file, Dictionary& dictionary,
-         store::ImportIssues& issues)
+  DeviceFileReader(std::span<const std::byte> bytes, std::string_view file, Dictionary& dictionary,
+                   store::ImportIssues& issues)
       : bytes_(bytes), file_(file), dictionary_(dictionary), issues_(issues) {}
 
   void Read(DeviceRecords& out) {
@@ -139,7 +139,7 @@ Result<DeviceRecords> ReadDeviceFiles(const std::vector<std::string>& files, Dic
     const std::string_view name = base::BaseName(file);
     if (!ReadHeader(bytes->bytes(), capture::kDeviceMagic, name, issues)) continue;
     device.files.push_back(std::move(*bytes));
-    Reader(device.files.back().bytes(), name, dictionary, issues).Read(device);
+    DeviceFileReader(device.files.back().bytes(), name, dictionary, issues).Read(device);
   }
   return device;
 }

@@ -18,9 +18,9 @@ using store::TaskKindRow;
 
 constexpr std::string_view kCopy = "MEMCPY_ASYNC";
 constexpr std::string_view kSet = "MEMSET_ASYNC";
-class Writer {
+class DeviceRowWriter {
  public:
-  explicit Writer(CaptureTrace& trace) : trace_(trace) {}
+  explicit DeviceRowWriter(CaptureTrace& trace) : trace_(trace) {}
 
   Result<int64_t> Write(const std::vector<StepRange>& steps, store::Transaction& transaction) {
     const std::vector<int64_t> steps_of_calls = StepsOfCalls(trace_, steps);
@@ -171,7 +171,7 @@ void WriteDeviceSlices(const CaptureTrace& trace, const DeviceCategories& catego
 
 Result<int64_t> WriteDeviceTasks(CaptureTrace& trace, const std::vector<StepRange>& steps,
                                  store::Transaction& transaction) {
-  return Writer(trace).Write(steps, transaction);
+  return DeviceRowWriter(trace).Write(steps, transaction);
 }
 
 Status WriteApiCalls(CaptureTrace& trace, store::Transaction& transaction) {

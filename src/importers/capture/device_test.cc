@@ -20,7 +20,7 @@ using capture::DeviceRecordKind;
 using capture::DeviceVendor;
 using capture::RecordKind;
 
-constexpr int64_t kEpochNs = 1'700'000'000'000'000'000;
+constexpr int64_t kStartNs = 1'700'000'000'000'000'000;
 
 template <class T>
 std::string Bytes(const T& value) {
@@ -62,8 +62,8 @@ DeviceRecord Kernel(int64_t start, int64_t end, uint64_t correlation, uint32_t n
   record.kind = static_cast<uint16_t>(DeviceRecordKind::kKernel);
   record.stream = 7;
   record.name = name;
-  record.start_ns = kEpochNs + start;
-  record.end_ns = kEpochNs + end;
+  record.start_ns = kStartNs + start;
+  record.end_ns = kStartNs + end;
   record.correlation = correlation;
   return record;
 }
@@ -79,9 +79,9 @@ class DeviceFiles : public CaptureImportTest {
  protected:
   // One thread with an operator from 100 to 900, and this device file beside it.
   void ImportWith(const std::string& device) {
-    CaptureBuilder capture(kEpochNs);
-    capture.ClockSample(0, 0, kEpochNs);
-    capture.ClockSample(1'000'000, 1'000'000, kEpochNs + 1'000'000);
+    CaptureBuilder capture(kStartNs);
+    capture.ClockSample(0, 0, kStartNs);
+    capture.ClockSample(1'000'000, 1'000'000, kStartNs + 1'000'000);
     capture.Thread(0, 4242, 1, "main");
     capture.Add(0, {.kind = RecordKind::kCollective,
                     .begin = 400,

@@ -26,9 +26,9 @@ constexpr uint32_t kIdSlack = 1U << 24U;
 
 size_t Padded(uint32_t length) { return (size_t{length} + 7) & ~size_t{7}; }
 
-class Reader {
+class DictionaryReader {
  public:
-  Reader(Dictionary& dictionary, store::ImportIssues& issues)
+  DictionaryReader(Dictionary& dictionary, store::ImportIssues& issues)
       : dictionary_(dictionary), issues_(issues) {}
 
   void ReadFile(std::span<const std::byte> bytes, std::string_view file) {
@@ -221,7 +221,7 @@ Result<Dictionary> ReadDictionary(const std::vector<std::string>& files,
       issues.Add(kForeignFile, name);
       continue;
     }
-    Reader(dictionary, issues).ReadFile(file->bytes(), name);
+    DictionaryReader(dictionary, issues).ReadFile(file->bytes(), name);
     dictionary.files.push_back(std::move(*file));
   }
   if (first) {

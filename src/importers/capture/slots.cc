@@ -23,9 +23,9 @@ using capture::Record;
 
 constexpr size_t kSlotBytes = sizeof(Record);
 
-class Collector {
+class SlotCollector {
  public:
-  explicit Collector(store::ImportIssues& issues) : issues_(issues) {}
+  explicit SlotCollector(store::ImportIssues& issues) : issues_(issues) {}
 
   void ReadSegment(std::span<const std::byte> bytes, std::string_view file) {
     size_t position = sizeof(capture::FileHeader);
@@ -217,7 +217,7 @@ Result<std::vector<SegmentFile>> OpenSegments(const std::vector<std::string>& fi
 
 CaptureSlots ReadSlots(SlotFiles files, uint64_t session_id, store::ImportIssues& issues) {
   CaptureSlots slots{std::move(files), {}};
-  Collector collector(issues);
+  SlotCollector collector(issues);
   for (const SegmentFile& segment : slots.files.segments) {
     const auto header =
         ReadHeader(segment.bytes.bytes(), capture::kSegmentMagic, segment.name, issues);

@@ -5,13 +5,13 @@
 namespace sonde::importers {
 namespace {
 
-constexpr int64_t kDay = kApartNs;
+constexpr int64_t kDayNs = kApartNs;
 constexpr int64_t kToday = 1'615'207'264'505'000'000;
 
 TEST(ImpossibleTimes, ZerosAndFewThatLieFarApart) {
   std::vector<int64_t> begins(100, 0);
   for (int64_t i = 0; i < 100; ++i) begins.push_back(kToday + i);
-  begins.push_back(kToday + 30 * kDay);
+  begins.push_back(kToday + 30 * kDayNs);
   const TimeWindow window = WindowOf(begins);
   EXPECT_EQ(window.first, kToday);
   EXPECT_EQ(window.last, kToday + 99);
@@ -22,23 +22,23 @@ TEST(ImpossibleTimes, TwoRunsAndLongTracesAreWhole) {
   std::vector<int64_t> runs;
   for (int64_t i = 0; i < 10; ++i) {
     runs.push_back(kToday + i);
-    runs.push_back(kToday + 300 * kDay + i);
+    runs.push_back(kToday + 300 * kDayNs + i);
   }
   EXPECT_EQ(WindowOf(runs).first, kToday);
-  EXPECT_EQ(WindowOf(runs).last, kToday + 300 * kDay + 9);
+  EXPECT_EQ(WindowOf(runs).last, kToday + 300 * kDayNs + 9);
   std::vector<int64_t> weeks;
-  for (int64_t i = 0; i < 100; ++i) weeks.push_back(i * kDay / 4);
+  for (int64_t i = 0; i < 100; ++i) weeks.push_back(i * kDayNs / 4);
   EXPECT_TRUE(WindowOf(weeks).Holds(0));
   EXPECT_TRUE(WindowOf({}).Holds(5));
   EXPECT_TRUE(WindowOf({0, 0}).Holds(0));
 }
 
-struct Range {
+struct RangeAt {
   int64_t begin;
   int64_t end;
 };
 
-std::vector<size_t> Overruns(const std::vector<Range>& ranges, int64_t limit) {
+std::vector<size_t> Overruns(const std::vector<RangeAt>& ranges, int64_t limit) {
   std::vector<size_t> found;
   ForEachOverrun(
       ranges.size(), limit, [&](size_t i) { return ranges[i].begin; },

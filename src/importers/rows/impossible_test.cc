@@ -6,7 +6,7 @@
 namespace sonde::importers {
 namespace {
 
-constexpr int64_t kToday = 1'736'408'883'694'000'000;
+constexpr int64_t kTodayNs = 1'736'408'883'694'000'000;
 
 class ImpossibleRows : public ::testing::Test {
  protected:
@@ -45,7 +45,7 @@ class ImpossibleRows : public ::testing::Test {
 
 TEST_F(ImpossibleRows, ZerosAreLeftOutWithWhatBelongsToThem) {
   Op(0, 0);
-  for (int64_t i = 0; i < 5; ++i) Task(kToday + 100 * i, 50, Op(kToday + 100 * i, 20));
+  for (int64_t i = 0; i < 5; ++i) Task(kTodayNs + 100 * i, 50, Op(kTodayNs + 100 * i, 20));
   Task(0, 0);
   rows_.pmu.push_back({.task_id = 5});
   rows_.pmu.push_back({.task_id = 4});

@@ -12,7 +12,7 @@
 namespace sonde::importers::trace_events {
 namespace {
 
-constexpr int64_t kOpenEnd = std::numeric_limits<int64_t>::max();
+constexpr int64_t kNoEnd = std::numeric_limits<int64_t>::max();
 
 }  // namespace
 
@@ -177,7 +177,7 @@ void EdgePairs::AddSpans() {
                    [](const Range& a, const Range& b) { return a.begin->ts < b.begin->ts; });
   for (const Range& range : ranges_) {
     const int32_t process = ProcessOf(*range.begin);
-    const int64_t end = range.end == nullptr ? kOpenEnd : range.end->ts;
+    const int64_t end = range.end == nullptr ? kNoEnd : range.end->ts;
     Add(range, tracks[process].Take(range.begin->ts, end, [&] {
       return stage_.tracks_.Add({.process = process, .is_span = true});
     }));

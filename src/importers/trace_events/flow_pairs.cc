@@ -10,7 +10,7 @@
 namespace sonde::importers::trace_events {
 namespace {
 
-constexpr uint32_t kNone = UINT32_MAX;
+constexpr uint32_t kNoPair = UINT32_MAX;
 
 int Rank(char phase) { return phase == 's' ? 0 : phase == 't' ? 1 : 2; }
 
@@ -47,11 +47,11 @@ bool FlowPairs::IsBefore(const End& a, const End& b) {
 // Ends of one key form a chain from the last to the first of the file; a table holds the last.
 void FlowPairs::TakePart(const base::SpillVector<End>& part, base::SpillPool* pool) {
   const base::SpillAllocator<uint32_t> memory(pool);
-  base::SpillVector<uint32_t> last(std::bit_ceil(part.size() * 2 + 1), kNone, memory);
-  base::SpillVector<uint32_t> before(part.size(), kNone, memory);
+  base::SpillVector<uint32_t> last(std::bit_ceil(part.size() * 2 + 1), kNoPair, memory);
+  base::SpillVector<uint32_t> before(part.size(), kNoPair, memory);
   const auto slot_of = [&](uint64_t key) {
     size_t slot = base::HashInt(key) & (last.size() - 1);
-    while (last[slot] != kNone && part[last[slot]].key != key)
+    while (last[slot] != kNoPair && part[last[slot]].key != key)
       slot = (slot + 1) & (last.size() - 1);
     return slot;
   };
@@ -63,9 +63,9 @@ void FlowPairs::TakePart(const base::SpillVector<End>& part, base::SpillPool* po
   std::vector<const End*> ends;
   for (uint32_t i = 0; i < part.size(); ++i) {
     steps.Next();
-    if (before[i] != kNone) continue;  // a key is taken at its first end
+    if (before[i] != kNoPair) continue;  // a key is taken at its first end
     ends.clear();
-    for (uint32_t at = last[slot_of(part[i].key)]; at != kNone; at = before[at]) {
+    for (uint32_t at = last[slot_of(part[i].key)]; at != kNoPair; at = before[at]) {
       ends.push_back(&part[at]);
     }
     std::sort(ends.begin(), ends.end(),

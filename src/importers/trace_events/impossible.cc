@@ -12,7 +12,7 @@ namespace sonde::importers::trace_events {
 namespace {
 
 // What was found of one kind, and where the first one is.
-struct Found {
+struct FoundEvents {
   int64_t count = 0;
   std::string first;
   template <class Describe>
@@ -50,8 +50,8 @@ void ImpossibleTimes::LeaveOutApart() {
   for (const int64_t ts : begins) {
     if (window.Holds(ts)) last_begin = std::max(last_begin, ts);
   }
-  Found apart;
-  Found endless;
+  FoundEvents apart;
+  FoundEvents endless;
   staged.slices.ForEach([&](uint32_t, StagedSlice& slice) {
     if (!window.Holds(slice.ts)) {
       apart.Add([&] { return Describe(slice); });
@@ -88,7 +88,7 @@ bool ImpossibleTimes::MendOverruns(std::span<const uint32_t> places) {
   const uint64_t span = Distance(stage_.first_ns_, stage_.last_begin_ns_);
   const int64_t limit = span > kApartNs ? std::numeric_limits<int64_t>::max()
                                         : stage_.last_begin_ns_ + static_cast<int64_t>(span);
-  Found found;
+  FoundEvents found;
   ForEachOverrun(
       places.size(), limit, [&](size_t i) { return slices[places[i]].ts; },
       [&](size_t i) { return slices[places[i]].ts + std::max<int64_t>(slices[places[i]].dur, 0); },

@@ -13,7 +13,7 @@ namespace {
 
 using base::Concat;
 
-struct Table {
+struct JoinedTable {
   std::string_view name;
   std::string_view stored;
   bool packed;
@@ -21,17 +21,17 @@ struct Table {
 };
 
 template <class Row>
-constexpr Table TableOf(std::string_view columns) {
+constexpr JoinedTable TableOf(std::string_view columns) {
   using Traits = store::RowTraits<Row>;
   return {Traits::kTable, Traits::kStored, Traits::kPacked, columns};
 }
 
-constexpr std::array<Table, 3> kTables = {TableOf<store::ArgsIntRow>("key value"),
-                                          TableOf<store::ArgsDoubleRow>("key value"),
-                                          TableOf<store::ArgsTextRow>("key form value")};
+constexpr std::array<JoinedTable, 3> kTables = {TableOf<store::ArgsIntRow>("key value"),
+                                                TableOf<store::ArgsDoubleRow>("key value"),
+                                                TableOf<store::ArgsTextRow>("key form value")};
 
 // The row of `t` under the number of the joined set `j`.
-std::string JoinedRow(const Table& table) {
+std::string JoinedRow(const JoinedTable& table) {
   std::string row = table.packed ? "struct_pack(args_id := j.args_id" : "j.args_id";
   for (const std::string_view column : base::Split(table.columns, ' ')) {
     row += table.packed ? Concat(", ", column, " := t.", column) : Concat(", t.", column);
@@ -69,12 +69,12 @@ Status EventStage::WriteJoinedArguments() {
   }
   SONDE_RETURN_IF_ERROR(
       transaction.Execute("CREATE TEMP TABLE end_keys_ (args_id INTEGER, key INTEGER)"));
-  for (const Table& table : kTables) {
+  for (const JoinedTable& table : kTables) {
     SONDE_RETURN_IF_ERROR(transaction.Execute(
         Concat("INSERT INTO end_keys_ SELECT j.args_id, t.key FROM joined_ j JOIN ", table.name,
                " t ON t.args_id = j.end_id")));
   }
-  for (const Table& table : kTables) {
+  for (const JoinedTable& table : kTables) {
     const std::string join = Concat("SELECT ", JoinedRow(table), " FROM joined_ j JOIN ",
                                     table.name, " t ON t.args_id = j.");
     SONDE_RETURN_IF_ERROR(transaction.Execute(

@@ -13,8 +13,8 @@ namespace {
 using base::Concat;
 
 // Read in a quarter of a second, whatever the size of the trace.
-constexpr size_t kHeadBytes = size_t{4} << 20U;
-constexpr size_t kPieceBytes = size_t{512} << 10U;
+constexpr size_t kSampleHeadBytes = size_t{4} << 20U;
+constexpr size_t kSampleBytes = size_t{512} << 10U;
 constexpr size_t kPieces = 12;
 constexpr size_t kTailBytes = size_t{1} << 20U;
 // Of a packed trace only the begin can be read at once; its text is longer by about so much.
@@ -58,7 +58,7 @@ Status WriteSample(const std::string& path, const std::string& sample, size_t le
     if (text.size() >= least_bytes / kPackedShare) return WriteBeginOfPacked(path, sample);
     return base::NotFoundError("no sample is needed");
   }
-  if (text.size() < least_bytes || text.size() <= kHeadBytes + kTailBytes)
+  if (text.size() < least_bytes || text.size() <= kSampleHeadBytes + kTailBytes)
     return base::NotFoundError("no sample is needed");
   const char* const end = text.data() + text.size();
   const auto boundary = [&](size_t offset) { return FindEventBoundary(text.data() + offset, end); };
@@ -66,15 +66,15 @@ Status WriteSample(const std::string& path, const std::string& sample, size_t le
   const auto copy = [&](const char* from, const char* to) {
     out.Append({from, static_cast<size_t>(to - from)}).IgnoreError();  // Commit tells
   };
-  const char* at = boundary(kHeadBytes);
+  const char* at = boundary(kSampleHeadBytes);
   const char* const tail = boundary(text.size() - kTailBytes);
   if (at == nullptr || tail == nullptr) return base::NotFoundError("no events were found");
   copy(text.data(), at);
-  const size_t stride = (text.size() - kHeadBytes - kTailBytes) / kPieces;
+  const size_t stride = (text.size() - kSampleHeadBytes - kTailBytes) / kPieces;
   for (size_t i = 0; i < kPieces; ++i) {
-    const size_t offset = kHeadBytes + stride * i + stride / 2;
+    const size_t offset = kSampleHeadBytes + stride * i + stride / 2;
     const char* const from = boundary(offset);
-    const char* const to = boundary(offset + kPieceBytes);
+    const char* const to = boundary(offset + kSampleBytes);
     // In order, without overlap.
     if (from == nullptr || to == nullptr || from < at || from >= to || to > tail) continue;
     copy(from, to);

@@ -82,14 +82,14 @@ bool Continues(const Sequence& a, size_t i, const Sequence& b, size_t j) {
   return same > 0 && i + same == a.keys.size() && j + same == b.keys.size();
 }
 
-struct Gap {
+struct Stretch {
   size_t target = 0;
   size_t golden = 0;
   bool found = false;
 };
 
 // The shortest gap behind which both go on alike; calls that only one run has come first.
-Gap FindGap(const Sequence& a, size_t i, const Sequence& b, size_t j) {
+Stretch FindGap(const Sequence& a, size_t i, const Sequence& b, size_t j) {
   const size_t most_a = std::min(kLookAhead, a.keys.size() - i);
   const size_t most_b = std::min(kLookAhead, b.keys.size() - j);
   for (size_t length = 1; length <= most_a + most_b; ++length) {
@@ -141,7 +141,7 @@ Alignment AlignCalls(const DumpFile& target, const DumpFile& golden) {
       out.calls.push_back({a.calls[i++], b.calls[j++]});
       continue;
     }
-    const Gap gap = FindGap(a, i, b, j);
+    const Stretch gap = FindGap(a, i, b, j);
     if (!gap.found) {
       out.is_complete = false;
       break;

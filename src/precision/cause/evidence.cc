@@ -12,7 +12,8 @@ namespace {
 
 using base::Concat;
 
-constexpr std::array<std::string_view, kStatisticCount> kNames = {"Max", "Min", "Mean", "Norm"};
+constexpr std::array<std::string_view, kStatisticCount> kStatisticNames = {"Max", "Min", "Mean",
+                                                                           "Norm"};
 
 double StatisticOf(const DumpRow& row, Statistic which) {
   return row.stats[which].IsNumber() ? row.stats[which].AsDouble() : std::nan("");
@@ -35,7 +36,7 @@ std::string ValueText(const DumpRow* row, Mode mode) {
   for (size_t i = 0; i < kStatisticCount; ++i) {
     std::string text;
     AppendStatistic(row->stats[i], &text);
-    out += Concat("  ", kNames[i], " ", base::Trim(text));
+    out += Concat("  ", kStatisticNames[i], " ", base::Trim(text));
   }
   return out;
 }

@@ -13,14 +13,15 @@ namespace {
 using base::Concat;
 
 // A tensor of 64 numbers with this Max and Norm, whose other statistics follow.
-std::string Values(const char* max, const char* norm, const char* dtype = "torch.float32",
-                   const char* min = "-1.0") {
+std::string CauseValues(const char* max, const char* norm, const char* dtype = "torch.float32",
+                        const char* min = "-1.0") {
   return Concat(R"({"type": "torch.Tensor", "dtype": ")", dtype, R"(", "shape": [8, 8], "Max": )",
                 max, R"(, "Min": )", min, R"(, "Mean": 0.25, "Norm": )", norm,
                 R"(, "requires_grad": false})");
 }
 
-std::string Api(const std::string& name, const std::string& inputs, const std::string& output) {
+std::string CauseApi(const std::string& name, const std::string& inputs,
+                     const std::string& output) {
   return Concat("\"", name, R"(": {"input_args": [)", inputs,
                 R"(], "input_kwargs": {}, "output": [)", output, "]}");
 }
@@ -39,22 +40,22 @@ FirstCause Cause(const std::string& target, const std::string& golden, const std
                         {.carried = carried});
 }
 
-std::string X() { return Values("2.0", "5.0"); }
-std::string Weight() { return Values("0.5", "3.0"); }
-std::string Y() { return Values("3.0", "7.0"); }
-std::string Z() { return Values("4.0", "9.0"); }
+std::string X() { return CauseValues("2.0", "5.0"); }
+std::string Weight() { return CauseValues("0.5", "3.0"); }
+std::string Y() { return CauseValues("3.0", "7.0"); }
+std::string Z() { return CauseValues("4.0", "9.0"); }
 
 std::string Linear(const std::string& weight, const std::string& output, int number = 0) {
-  return Api(Concat("Functional.linear.", std::to_string(number), ".forward"), X() + "," + weight,
-             output);
+  return CauseApi(Concat("Functional.linear.", std::to_string(number), ".forward"),
+                  X() + "," + weight, output);
 }
 
 TEST(FirstCauseTest, AWeightIsNamedBeforeWhatComesOfIt) {
-  const std::string other = Values("0.75", "3.1");
-  const FirstCause cause =
-      Cause(Linear(other, Values("3.1", "7.5")) + "," +
-                Api("Torch.tanh.0.forward", Values("3.1", "7.5"), Values("9.0", "30.0")),
-            Linear(Weight(), Y()) + "," + Api("Torch.tanh.0.forward", Y(), Z()));
+  const std::string other = CauseValues("0.75", "3.1");
+  const FirstCause cause = Cause(
+      Linear(other, CauseValues("3.1", "7.5")) + "," +
+          CauseApi("Torch.tanh.0.forward", CauseValues("3.1", "7.5"), CauseValues("9.0", "30.0")),
+      Linear(Weight(), Y()) + "," + CauseApi("Torch.tanh.0.forward", Y(), Z()));
   EXPECT_EQ(cause.kind, CauseKind::kWeight);
   EXPECT_EQ(cause.place, "Functional.linear.0.forward.input.1");
   EXPECT_NE(cause.evidence[0].find("Max 0.75"), std::string::npos) << cause.evidence[0];
@@ -62,7 +63,7 @@ TEST(FirstCauseTest, AWeightIsNamedBeforeWhatComesOfIt) {
 }
 
 TEST(FirstCauseTest, AParameterIsNotComputedSoItMayNotEvenRound) {
-  const std::string other = Values("0.5", "3.0000002");
+  const std::string other = CauseValues("0.5", "3.0000002");
   EXPECT_EQ(Cause(Linear(other, Y()), Linear(Weight(), Y())).kind, CauseKind::kWeight);
   // Of a later step, after gradients that differed by rounding, it may.
   EXPECT_EQ(Cause(Linear(other, Y()), Linear(Weight(), Y()), "", 1e-6).kind, CauseKind::kRounding);
@@ -74,7 +75,7 @@ TEST(FirstCauseTest, PlacesThatAreLookedUpMayDifferUnseen) {
       R"({"type": "torch.Tensor", "dtype": "torch.int64", "shape": [3, 12], "Max": 76, "Min": 1,)"
       R"( "Mean": null, "Norm": null, "requires_grad": false})";
   const auto found = [&](const std::string& api, const std::string& output) {
-    return Api(api, places + "," + Weight(), output);
+    return CauseApi(api, places + "," + Weight(), output);
   };
   for (const char* api : {"Functional.embedding.0.forward", "Module.words.Embedding.forward.0",
                           "Tensor.index_select.0.forward"}) {
@@ -89,14 +90,14 @@ TEST(FirstCauseTest, PlacesThatAreLookedUpMayDifferUnseen) {
 
 // Between modules at level L0, say.
 TEST(FirstCauseTest, NanThatNoRecordedCallGave) {
-  const std::string nan = Values("NaN", "NaN", "torch.float32", "NaN");
+  const std::string nan = CauseValues("NaN", "NaN", "torch.float32", "NaN");
   const auto run = [&](const std::string& between) {
-    return Linear(Weight(), Y()) + "," + Api("Torch.tanh.0.forward", between, between);
+    return Linear(Weight(), Y()) + "," + CauseApi("Torch.tanh.0.forward", between, between);
   };
   EXPECT_EQ(Cause(run(nan), run(X())).kind, CauseKind::kNotFinite);
   EXPECT_EQ(Cause(run(Z()), run(X())).kind, CauseKind::kInput);
   const auto first = [&](const std::string& input) {
-    return Api("Torch.tanh.0.forward", input, X());
+    return CauseApi("Torch.tanh.0.forward", input, X());
   };
   EXPECT_EQ(Cause(first(nan), first(X())).kind, CauseKind::kInput);
 }
@@ -109,7 +110,7 @@ TEST(FirstCauseTest, AVectorThatIsLearnedIsAWeight) {
                   grad, "}");
   };
   const auto product = [&](const char* max, const char* grad, const std::string& output) {
-    return Api("Tensor.__mul__.0.forward", X() + "," + vector(max, grad), output);
+    return CauseApi("Tensor.__mul__.0.forward", X() + "," + vector(max, grad), output);
   };
   const FirstCause cause = Cause(product("0.0", "true", Z()), product("1.0", "true", Y()));
   EXPECT_EQ(cause.kind, CauseKind::kWeight);
@@ -118,7 +119,7 @@ TEST(FirstCauseTest, AVectorThatIsLearnedIsAWeight) {
             CauseKind::kInput);
   // One that a call gave is none.
   const auto given = [&](const char* max, const std::string& output) {
-    return Api("Torch.exp.0.forward", vector("0.5", "true"), vector(max, "true")) + "," +
+    return CauseApi("Torch.exp.0.forward", vector("0.5", "true"), vector(max, "true")) + "," +
            product(max, "true", output);
   };
   EXPECT_EQ(Cause(given("0.0", Z()), given("1.0", Y())).kind, CauseKind::kOperator);
@@ -127,24 +128,24 @@ TEST(FirstCauseTest, AVectorThatIsLearnedIsAWeight) {
 // Its inputs are those of all ranks.
 TEST(FirstCauseTest, WhatACollectiveGivesMayComeFromAnotherRank) {
   const auto reduced = [](const std::string& output) {
-    return Api("Distributed.all_reduce.0.forward", X(), output);
+    return CauseApi("Distributed.all_reduce.0.forward", X(), output);
   };
-  const FirstCause cause = Cause(reduced(Values("3.5", "8")), reduced(Y()));
+  const FirstCause cause = Cause(reduced(CauseValues("3.5", "8")), reduced(Y()));
   EXPECT_EQ(cause.kind, CauseKind::kOtherRank);
   EXPECT_NE(cause.evidence[2].find("another rank's part differs"), std::string::npos);
 }
 
 TEST(FirstCauseTest, RoundingGrowsWithTypeAndLengthAndIsNoFinding) {
   const FirstCause cause =
-      Cause(Linear(Weight(), Values("3.000001", "7.000002")), Linear(Weight(), Y()));
+      Cause(Linear(Weight(), CauseValues("3.000001", "7.000002")), Linear(Weight(), Y()));
   EXPECT_EQ(cause.kind, CauseKind::kRounding);
   EXPECT_GT(cause.largest_relative, 1e-8);
   EXPECT_LT(cause.largest_relative, 1e-5);
-  EXPECT_EQ(Cause(Linear(Weight(), Values("3.01", "7.02")), Linear(Weight(), Y())).kind,
+  EXPECT_EQ(Cause(Linear(Weight(), CauseValues("3.01", "7.02")), Linear(Weight(), Y())).kind,
             CauseKind::kOperator);
   const auto half = [](const char* norm) {
-    return Api("Functional.linear.0.forward", X() + "," + Weight(),
-               Values("3.0", norm, "torch.bfloat16"));
+    return CauseApi("Functional.linear.0.forward", X() + "," + Weight(),
+                    CauseValues("3.0", norm, "torch.bfloat16"));
   };
   EXPECT_EQ(Cause(half("7.02"), half("7.0")).kind, CauseKind::kRounding);
 }
@@ -157,16 +158,16 @@ TEST(FirstCauseTest, NothingDiffers) {
 }
 
 TEST(FirstCauseTest, CallsThatOneRunLacks) {
-  const std::string end = Api("Torch.tanh.0.forward", Z(), X());
-  const std::string other_end = Api("Torch.tanh.0.forward", Y(), Values("1.0", "2.0"));
-  const std::string gelu = Api("Functional.gelu.0.forward", Y(), Z());
+  const std::string end = CauseApi("Torch.tanh.0.forward", Z(), X());
+  const std::string other_end = CauseApi("Torch.tanh.0.forward", Y(), CauseValues("1.0", "2.0"));
+  const std::string gelu = CauseApi("Functional.gelu.0.forward", Y(), Z());
   const FirstCause cause = Cause(Linear(Weight(), Y()) + "," + other_end,
                                  Linear(Weight(), Y()) + "," + gelu + "," + end);
   EXPECT_EQ(cause.kind, CauseKind::kCalls);
   EXPECT_EQ(cause.place, "Functional.gelu.0.forward");
   // What makes no difference to any value behind it is none.
-  const std::string same = Api("Functional.gelu.0.forward", Y(), Y());
-  const std::string tanh = Api("Torch.tanh.0.forward", Y(), X());
+  const std::string same = CauseApi("Functional.gelu.0.forward", Y(), Y());
+  const std::string tanh = CauseApi("Torch.tanh.0.forward", Y(), X());
   EXPECT_EQ(
       Cause(Linear(Weight(), Y()) + "," + tanh, Linear(Weight(), Y()) + "," + same + "," + tanh)
           .kind,
@@ -174,8 +175,8 @@ TEST(FirstCauseTest, CallsThatOneRunLacks) {
 }
 
 TEST(FirstCauseTest, ASkippedLayerIsKnownByTheWeightsBehindIt) {
-  const std::string second = Values("0.6", "2.0");
-  const std::string third = Values("0.7", "2.5");
+  const std::string second = CauseValues("0.6", "2.0");
+  const std::string third = CauseValues("0.7", "2.5");
   const FirstCause cause =
       Cause(Linear(Weight(), X(), 0) + "," + Linear(third, X(), 1),
             Linear(Weight(), X(), 0) + "," + Linear(second, X(), 1) + "," + Linear(third, X(), 2));
@@ -185,26 +186,28 @@ TEST(FirstCauseTest, ASkippedLayerIsKnownByTheWeightsBehindIt) {
 }
 
 TEST(FirstCauseTest, NanIsBornInTheSoftmaxAndNotInItsMask) {
-  const std::string masked = Values("2.0", "Infinity", "torch.float32", "-Infinity");
-  const std::string mask = Api("Tensor.masked_fill.0.forward", X(), masked);
-  const std::string nan = Values("NaN", "NaN", "torch.float32", "NaN");
-  const FirstCause cause = Cause(mask + "," + Api("Functional.softmax.0.forward", masked, nan) +
-                                     "," + Api("Torch.matmul.0.forward", nan, nan),
-                                 mask + "," + Api("Functional.softmax.0.forward", masked, Y()) +
-                                     "," + Api("Torch.matmul.0.forward", Y(), Z()));
+  const std::string masked = CauseValues("2.0", "Infinity", "torch.float32", "-Infinity");
+  const std::string mask = CauseApi("Tensor.masked_fill.0.forward", X(), masked);
+  const std::string nan = CauseValues("NaN", "NaN", "torch.float32", "NaN");
+  const FirstCause cause =
+      Cause(mask + "," + CauseApi("Functional.softmax.0.forward", masked, nan) + "," +
+                CauseApi("Torch.matmul.0.forward", nan, nan),
+            mask + "," + CauseApi("Functional.softmax.0.forward", masked, Y()) + "," +
+                CauseApi("Torch.matmul.0.forward", Y(), Z()));
   EXPECT_EQ(cause.kind, CauseKind::kNotFinite);
   EXPECT_EQ(cause.place, "Functional.softmax.0.forward.output.0");
   EXPECT_NE(cause.evidence[2].find("are a mask"), std::string::npos) << cause.evidence[2];
 }
 
 TEST(FirstCauseTest, TypesArgumentsAndShapes) {
-  const std::string half = Values("2.0", "5.0", "torch.float16");
+  const std::string half = CauseValues("2.0", "5.0", "torch.float16");
   EXPECT_EQ(
-      Cause(Api("Torch.tanh.0.forward", half, Y()), Api("Torch.tanh.0.forward", X(), Y())).kind,
+      Cause(CauseApi("Torch.tanh.0.forward", half, Y()), CauseApi("Torch.tanh.0.forward", X(), Y()))
+          .kind,
       CauseKind::kDtype);
   const auto scaled = [](const char* by) {
-    return Api("Torch.mul.0.forward", Concat(X(), R"(, {"type": "float", "value": )", by, "}"),
-               Y());
+    return CauseApi("Torch.mul.0.forward", Concat(X(), R"(, {"type": "float", "value": )", by, "}"),
+                    Y());
   };
   EXPECT_EQ(Cause(scaled("8.0"), scaled("2.5")).kind, CauseKind::kArgument);
 }
@@ -213,19 +216,19 @@ TEST(FirstCauseTest, TypesArgumentsAndShapes) {
 // another type.
 TEST(FirstCauseTest, GradientsOfTwoKernelsOfOneCallAreNotCompared) {
   const std::string name = "Functional.scaled_dot_product_attention.0";
-  const std::string forward = Api(name + ".forward", X(), Y());
+  const std::string forward = CauseApi(name + ".forward", X(), Y());
   const auto backward = [&name](const std::string& gradients) {
-    return Api(name + ".backward", Values("1.0", "2.0"), gradients);
+    return CauseApi(name + ".backward", CauseValues("1.0", "2.0"), gradients);
   };
-  const std::string flash = Values("0.5", "1.0", "torch.bfloat16");
-  const std::string products = Values("9.0", "20.0", "torch.float32");
+  const std::string flash = CauseValues("0.5", "1.0", "torch.bfloat16");
+  const std::string products = CauseValues("9.0", "20.0", "torch.float32");
   for (const std::string& gradients : {flash, Concat(flash, ",", flash, ",", flash)}) {
     EXPECT_EQ(Cause(forward + "," + backward(products), forward + "," + backward(gradients)).kind,
               CauseKind::kIdentical);
   }
   // Of one kernel they are.
-  EXPECT_EQ(Cause(forward + "," + backward(Values("9.0", "20.0")),
-                  forward + "," + backward(Values("0.5", "1.0")))
+  EXPECT_EQ(Cause(forward + "," + backward(CauseValues("9.0", "20.0")),
+                  forward + "," + backward(CauseValues("0.5", "1.0")))
                 .kind,
             CauseKind::kOperator);
 }
@@ -236,7 +239,7 @@ TEST(FirstCauseTest, AnArgumentThatOneRunGivesExplainsWhatDiffers) {
                   R"(], "input_kwargs": {)", arguments, R"(}, "output": [)", output, "]}");
   };
   const std::string sum = R"("reduction": {"type": "str", "value": "sum"})";
-  const FirstCause cause = Cause(loss(sum, Values("300.0", "700.0")), loss("", Y()));
+  const FirstCause cause = Cause(loss(sum, CauseValues("300.0", "700.0")), loss("", Y()));
   EXPECT_EQ(cause.kind, CauseKind::kArgument);
   EXPECT_NE(cause.evidence[2].find("reduction=sum (target only)"), std::string::npos)
       << cause.evidence[2];
@@ -250,7 +253,7 @@ TEST(FirstCauseTest, AnArgumentOfOneRunIsToldWhereResultsDifferByRounding) {
                   R"(], "input_kwargs": {)", arguments, R"(}, "output": [)", output, "]}");
   };
   const std::string scale = R"("scale": {"type": "float", "value": 0.2})";
-  const std::string near = Values("3.000001", "7.000002");
+  const std::string near = CauseValues("3.000001", "7.000002");
   const FirstCause cause = Cause(attention(scale, near), attention("", Y()));
   EXPECT_EQ(cause.kind, CauseKind::kRounding);
   ASSERT_EQ(cause.evidence.size(), 1U);
@@ -262,47 +265,49 @@ TEST(FirstCauseTest, AnArgumentOfOneRunIsToldWhereResultsDifferByRounding) {
 // Seen on a GPU: the gradient of a key's bias is zero but for rounding, which Adam makes steps of.
 TEST(FirstCauseTest, AnOptimizersStepByTheSignOfNoise) {
   const auto step = [](const std::string& moment, const std::string& output) {
-    return Api("Tensor.addcdiv_.0.forward",
-               Concat(Weight(), ",", moment, ",", Values("1.0", "5.0"),
-                      R"(,{"type": "float", "value": -0.01})"),
-               output);
+    return CauseApi("Tensor.addcdiv_.0.forward",
+                    Concat(Weight(), ",", moment, ",", CauseValues("1.0", "5.0"),
+                           R"(,{"type": "float", "value": -0.01})"),
+                    output);
   };
-  const std::string usual = Values("0.5", "3.0");
-  const std::string other = Values("0.51", "3.01");
-  const std::string moment = Values("0.1", "0.5");
-  const std::string noisy = Values("0.1", "0.5000001");
+  const std::string usual = CauseValues("0.5", "3.0");
+  const std::string other = CauseValues("0.51", "3.01");
+  const std::string moment = CauseValues("0.1", "0.5");
+  const std::string noisy = CauseValues("0.1", "0.5000001");
   EXPECT_EQ(Cause(step(noisy, other), step(moment, usual)).kind, CauseKind::kRounding);
   // Nothing comes of inputs that are equal, nor so much of any.
   EXPECT_EQ(Cause(step(moment, other), step(moment, usual)).kind, CauseKind::kOperator);
-  EXPECT_EQ(Cause(step(noisy, Values("0.9", "3.4")), step(moment, usual)).kind,
+  EXPECT_EQ(Cause(step(noisy, CauseValues("0.9", "3.4")), step(moment, usual)).kind,
             CauseKind::kOperator);
 }
 
 TEST(FirstCauseTest, ProductsInTf32AreNamedAsSuch) {
-  const FirstCause tf32 =
-      Cause(Linear(Weight(), Values("3.0", "7.01")), Linear(Weight(), Values("3.0", "7.0")));
+  const FirstCause tf32 = Cause(Linear(Weight(), CauseValues("3.0", "7.01")),
+                                Linear(Weight(), CauseValues("3.0", "7.0")));
   EXPECT_EQ(tf32.kind, CauseKind::kOperator);
   EXPECT_TRUE(tf32.evidence.back().starts_with("products in TF32 explain it"));
-  const FirstCause more =
-      Cause(Linear(Weight(), Values("3.0", "9.0")), Linear(Weight(), Values("3.0", "7.0")));
+  const FirstCause more = Cause(Linear(Weight(), CauseValues("3.0", "9.0")),
+                                Linear(Weight(), CauseValues("3.0", "7.0")));
   EXPECT_FALSE(more.evidence.back().starts_with("products in TF32"));
 }
 
 TEST(FirstCauseTest, CodeOfAModuleThatRecordsNoCall) {
   const auto run = [](const std::string& between) {
-    return Api("Module.a.q.Linear.forward.0", X(), Y()) + "," +
-           Api("Module.a.o.Linear.forward.0", between, Z()) + "," +
-           Api("Module.a.Attention.forward.0", X(), Z());
+    return CauseApi("Module.a.q.Linear.forward.0", X(), Y()) + "," +
+           CauseApi("Module.a.o.Linear.forward.0", between, Z()) + "," +
+           CauseApi("Module.a.Attention.forward.0", X(), Z());
   };
   const std::string tree =
       R"("Module.a.q.Linear.forward.0": "Module.a.Attention.forward.0",
          "Module.a.o.Linear.forward.0": "Module.a.Attention.forward.0",
          "Module.a.Attention.forward.0": null)";
-  const FirstCause cause = Cause(run(Values("1.5", "4.5")), run(Values("1.0", "4.0")), tree);
+  const FirstCause cause =
+      Cause(run(CauseValues("1.5", "4.5")), run(CauseValues("1.0", "4.0")), tree);
   EXPECT_EQ(cause.kind, CauseKind::kOperator);
   EXPECT_EQ(cause.module, "Module.a.Attention.forward.0");
   // Without the tree it comes from outside.
-  EXPECT_EQ(Cause(run(Values("1.5", "4.5")), run(Values("1.0", "4.0"))).kind, CauseKind::kInput);
+  EXPECT_EQ(Cause(run(CauseValues("1.5", "4.5")), run(CauseValues("1.0", "4.0"))).kind,
+            CauseKind::kInput);
 }
 
 TEST(FirstCauseTest, NoGradientAndZerosAreOne) {
@@ -322,8 +327,8 @@ TEST(FirstCauseTest, ChecksumsGiveThePlaceAndNotTheSize) {
     return Concat(R"({"type": "torch.Tensor", "dtype": "torch.float32", "shape": [2], "md5": ")",
                   md5, R"(", "requires_grad": false})");
   };
-  const FirstCause cause = Cause(Api("Torch.a.0.forward", sum("00000001"), sum("00000002")),
-                                 Api("Torch.a.0.forward", sum("00000001"), sum("00000003")));
+  const FirstCause cause = Cause(CauseApi("Torch.a.0.forward", sum("00000001"), sum("00000002")),
+                                 CauseApi("Torch.a.0.forward", sum("00000001"), sum("00000003")));
   EXPECT_EQ(cause.kind, CauseKind::kChecksum);
   EXPECT_EQ(cause.place, "Torch.a.0.forward.output.0");
 }

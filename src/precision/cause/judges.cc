@@ -24,8 +24,8 @@ double UnitOf(const DumpRow& row) {
 constexpr std::string_view kInput = ".input.";
 constexpr std::string_view kTf32Text =
     "products in TF32 explain it: compare torch.backends.cudnn.allow_tf32 and .cuda.matmul";
-constexpr std::string_view kForward = ".forward";
-constexpr std::string_view kBackward = ".backward";
+constexpr std::string_view kForwardPart = ".forward";
+constexpr std::string_view kBackwardPart = ".backward";
 constexpr std::string_view kParametersGrad = ".parameters_grad";
 
 // A vector along the last axis of another operand, of which a gradient is asked: the weight of a
@@ -162,7 +162,7 @@ bool CauseSearch::JudgeOrigin(const AlignedCall& call, const Pair& pair) {
 
 // Where no module is recorded that says so.
 bool CauseSearch::IsParameterByItself(const AlignedCall& call, const Pair& pair) {
-  return NameOf(target_, call.target).ends_with(kForward) &&
+  return NameOf(target_, call.target).ends_with(kForwardPart) &&
          IsVectorOfParameters(*pair.target, RowsOf(target_, call.target)) &&
          IsVectorOfParameters(*pair.golden, RowsOf(golden_, call.golden)) &&
          target_origins_.Producer(*pair.target, call.target) == kNoCall &&
@@ -195,7 +195,7 @@ bool CauseSearch::JudgeInput(const AlignedCall& call, const Pair& pair) {
                        target_origins_.Producer(*pair.target, call.target) == kNoCall ||
                        golden_origins_.Producer(*pair.golden, call.golden) == kNoCall);
   if (weight) return JudgeParameter(call, pair);
-  if (pair.target->section == Section::kInput && api.ends_with(kForward) &&
+  if (pair.target->section == Section::kInput && api.ends_with(kForwardPart) &&
       target_origins_.ParameterOf(*pair.target) != nullptr) {
     return JudgeParameter(call, pair);
   }
@@ -227,9 +227,9 @@ void CauseSearch::AddForward(std::string_view golden_api, CallNumbers* numbers) 
   const std::string_view rest = numbered ? golden_api.substr(dot) : std::string_view();
   const std::string_view phased = golden_api.substr(0, golden_api.size() - rest.size());
   const bool parameters = phased.ends_with(kParametersGrad);
-  if (!parameters && !phased.ends_with(kBackward)) return;
+  if (!parameters && !phased.ends_with(kBackwardPart)) return;
   const std::string_view path =
-      phased.substr(0, phased.size() - (parameters ? kParametersGrad : kBackward).size());
+      phased.substr(0, phased.size() - (parameters ? kParametersGrad : kBackwardPart).size());
   const auto rows_of = [&](std::string_view phase) {
     name_.assign(path).append(phase).append(rest);
     return RowsOf(golden_, golden_origins_.Find(name_));
@@ -237,11 +237,11 @@ void CauseSearch::AddForward(std::string_view golden_api, CallNumbers* numbers) 
   numbers->is_backward = true;
   // Gradients of parameters: what comes in is what comes into the module.
   if (parameters) {
-    for (const DumpRow& row : rows_of(kBackward)) {
+    for (const DumpRow& row : rows_of(kBackwardPart)) {
       if (row.section == Section::kInput) numbers->inputs.push_back(OperandOf(row));
     }
   }
-  for (const DumpRow& row : rows_of(kForward)) numbers->forward.push_back(OperandOf(row));
+  for (const DumpRow& row : rows_of(kForwardPart)) numbers->forward.push_back(OperandOf(row));
 }
 
 const CallNumbers& CauseSearch::NumbersOf(const AlignedCall& call, const std::vector<Pair>& pairs) {
@@ -324,7 +324,7 @@ const CauseSearch::Pair* CauseSearch::UnseenPlaces(const AlignedCall& call,
   const std::string_view api = NameOf(target_, call.target);
   const bool looks_up =
       FamilyOf(api) == Family::kCopy || api.find(".Embedding.") != std::string_view::npos;
-  if (!looks_up || !(api.ends_with(kForward) || IsModuleName(api))) return nullptr;
+  if (!looks_up || !(api.ends_with(kForwardPart) || IsModuleName(api))) return nullptr;
   if (comparison_.mode != Mode::kStatistics) return nullptr;
   for (const Pair& pair : pairs) {
     const Operand places = OperandOf(*pair.golden);

@@ -18,7 +18,7 @@ namespace {
 using base::Concat;
 using base::JsonValue;
 
-constexpr std::string_view kHead =
+constexpr std::string_view kCheckHead =
     "API Name,Dtype,Shape,Error,Length,Relative Error,Tolerance,Error / Tolerance,"
     "NaN or Inf on one side,Other whole numbers,Verdict\n";
 // A result is rounded to its type once more than the operation's own roundings.
@@ -255,7 +255,7 @@ class Judgement {
 
   ApiCheckOutcome outcome_;
   std::vector<std::pair<double, std::string>> off_;
-  std::string table_ = std::string(kHead);
+  std::string table_ = std::string(kCheckHead);
 };
 
 }  // namespace

@@ -21,7 +21,9 @@ namespace sonde::precision {
 namespace {
 
 // Files of test/precision/make_checkpoint_files.py.
-std::string File(const std::string& name) { return base::JoinPath(SONDE_PRECISION_TESTDATA, name); }
+std::string CheckpointFile(const std::string& name) {
+  return base::JoinPath(SONDE_PRECISION_TESTDATA, name);
+}
 
 std::vector<std::string> NamesOf(const std::vector<NamedTensor>& tensors) {
   std::vector<std::string> out;
@@ -29,12 +31,12 @@ std::vector<std::string> NamesOf(const std::vector<NamedTensor>& tensors) {
   return out;
 }
 
-using Names = std::vector<std::string>;
+using TensorNames = std::vector<std::string>;
 
 TEST(CheckpointTest, SafetensorsOfTheFormatsOwnPackage) {
-  const auto file = LoadCheckpoint(File("checkpoint.safetensors"));
+  const auto file = LoadCheckpoint(CheckpointFile("checkpoint.safetensors"));
   ASSERT_TRUE(file.ok()) << file.status().ToString();
-  EXPECT_EQ(NamesOf(file->tensors), (Names{"layers.2.weight", "layers.10.weight", "steps"}));
+  EXPECT_EQ(NamesOf(file->tensors), (TensorNames{"layers.2.weight", "layers.10.weight", "steps"}));
   std::vector<double> values(6);
   file->tensors[0].tensor.ReadDoubles(0, 6, values.data());
   EXPECT_EQ(values, (std::vector<double>{0, 1, 2, 3, 4, 5}));
@@ -44,24 +46,25 @@ TEST(CheckpointTest, SafetensorsOfTheFormatsOwnPackage) {
 
 TEST(CheckpointTest, WhateverAProgramSaves) {
   for (const char* name : {"checkpoint_state.pt", "checkpoint_state_legacy.pt"}) {
-    const auto file = LoadCheckpoint(File(name));
+    const auto file = LoadCheckpoint(CheckpointFile(name));
     ASSERT_TRUE(file.ok()) << name << ": " << file.status().ToString();
-    EXPECT_EQ(NamesOf(file->tensors), (Names{"model.0.bias", "model.0.weight",
-                                             "model.1.running_mean", "optimizer.state.0.exp_avg"}))
+    EXPECT_EQ(NamesOf(file->tensors),
+              (TensorNames{"model.0.bias", "model.0.weight", "model.1.running_mean",
+                           "optimizer.state.0.exp_avg"}))
         << name;
     EXPECT_GT(file->other_values, 3U) << name;  // step, options
   }
   // A model that was pickled whole: its inner dicts are no part of the names.
-  const auto model = LoadCheckpoint(File("checkpoint_model.pt"));
+  const auto model = LoadCheckpoint(CheckpointFile("checkpoint_model.pt"));
   ASSERT_TRUE(model.ok()) << model.status().ToString();
-  EXPECT_EQ(NamesOf(model->tensors), (Names{"0.bias", "0.weight"}));
+  EXPECT_EQ(NamesOf(model->tensors), (TensorNames{"0.bias", "0.weight"}));
 }
 
 // Cut or garbled at each byte: an answer or an error, and no read outside (the sanitizers look).
 TEST(CheckpointTest, DamagedFiles) {
   for (const char* name : {"checkpoint.safetensors", "checkpoint_state.pt",
                            "checkpoint_state_legacy.pt", "checkpoint_model.pt"}) {
-    const auto text = base::ReadFile(File(name));
+    const auto text = base::ReadFile(CheckpointFile(name));
     ASSERT_TRUE(text.ok()) << name;
     size_t refused = 0;
     const auto read = [&](const std::string& bytes) {
@@ -154,16 +157,16 @@ TEST(CheckpointTest, NumbersInNamesAreSortedByValue) {
   EXPECT_FALSE(NaturallyBefore("a.1", "a.1"));
 }
 
-std::vector<NamedTensor> Named(const Names& names) {
+std::vector<NamedTensor> Named(const TensorNames& names) {
   std::vector<NamedTensor> out;
   for (const std::string& name : names) out.push_back({name, Tensor::OfFloats({1}, {1})});
   return out;
 }
 
 TEST(CheckpointTest, PrefixesOfWrappersAreTakenAway) {
-  const Names plain = {"a.weight", "b.weight", "c.bias"};
+  const TensorNames plain = {"a.weight", "b.weight", "c.bias"};
   for (const std::string prefix : {"module.", "model.module.", "_orig_mod."}) {
-    Names wrapped;
+    TensorNames wrapped;
     for (const std::string& name : plain) wrapped.push_back(prefix + name);
     for (const bool ours : {true, false}) {
       const NamePairs pairs =

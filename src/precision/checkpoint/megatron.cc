@@ -23,7 +23,7 @@ constexpr std::string_view kRankFolder = "mp_rank_";
 constexpr std::string_view kFile = "model_optim_rng.pt";
 
 // Names of older releases, replaced one behind the other.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kNames = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kMegatronNames = {{
     {"self_attention.linear_qkv.layer_norm_", "input_layernorm."},
     {"language_model.", ""},
     {"encoder", "decoder"},
@@ -42,7 +42,7 @@ constexpr std::array<std::string_view, 4> kCutAlongRows = {
 constexpr std::array<std::string_view, 2> kCutAlongColumns = {"linear_fc2.weight",
                                                               "linear_proj.weight"};
 
-struct Rank {
+struct MegatronRank {
   std::string folder;
   int64_t tensor = 0;
   int64_t pipeline = 0;
@@ -51,7 +51,7 @@ struct Rank {
 
 // "mp_rank_01_003_002": tensor, pipeline, expert; with two numbers the second is the pipeline's
 // where the checkpoint was made with one, else the expert's.
-std::optional<Rank> ParseRank(const std::string& name, int64_t pipelines) {
+std::optional<MegatronRank> ParseRank(const std::string& name, int64_t pipelines) {
   if (!name.starts_with(kRankFolder)) return std::nullopt;
   std::vector<int64_t> numbers;
   for (const std::string_view part :
@@ -61,7 +61,7 @@ std::optional<Rank> ParseRank(const std::string& name, int64_t pipelines) {
     numbers.push_back(*number);
   }
   if (numbers.empty() || numbers.size() > 3) return std::nullopt;
-  Rank out{.folder = name, .tensor = numbers[0]};
+  MegatronRank out{.folder = name, .tensor = numbers[0]};
   if (numbers.size() == 3 || (numbers.size() == 2 && pipelines > 1)) out.pipeline = numbers[1];
   if (numbers.size() == 3) out.expert = numbers[2];
   if (numbers.size() == 2 && pipelines <= 1) out.expert = numbers[1];
@@ -104,7 +104,7 @@ Result<std::string> IterationFolder(const std::string& path) {
 }
 
 std::string CoreName(std::string name) {
-  for (const auto& [older, core] : kNames) name = base::ReplaceAll(name, older, core);
+  for (const auto& [older, core] : kMegatronNames) name = base::ReplaceAll(name, older, core);
   return name;
 }
 
@@ -181,7 +181,7 @@ class Loader {
     // Without the arguments two numbers in a name are tensor and pipeline.
     const int64_t told = setting("pipeline_model_parallel_size", first.settings.empty() ? 2 : 1);
     for (const std::string& name : folders) {
-      const std::optional<Rank> rank = ParseRank(name, told);
+      const std::optional<MegatronRank> rank = ParseRank(name, told);
       if (!rank) return base::CorruptDataError(Concat(JoinPath(folder_, name), " is no rank"));
       tensor_ranks_ = std::max(tensor_ranks_, rank->tensor + 1);
       pipelines_ = std::max(pipelines_, rank->pipeline + 1);

@@ -12,7 +12,7 @@ namespace {
 
 using base::Concat;
 
-constexpr size_t kMaxDepth = 4;  // components of a prefix
+constexpr size_t kMostPrefixParts = 4;  // components of a prefix
 
 std::vector<std::string> NamesOf(const std::vector<NamedTensor>& tensors) {
   std::vector<std::string> out;
@@ -29,7 +29,7 @@ std::vector<std::string> PrefixesOf(const std::vector<std::string>& names) {
   std::map<std::string, size_t> counts;
   for (const std::string& name : names) {
     size_t at = 0;
-    for (size_t depth = 0; depth < kMaxDepth; ++depth) {
+    for (size_t depth = 0; depth < kMostPrefixParts; ++depth) {
       at = name.find('.', at);
       if (at == std::string::npos) break;
       ++counts[name.substr(0, ++at)];
@@ -47,16 +47,16 @@ std::string_view Without(std::string_view name, const std::string& prefix) {
   return name;
 }
 
-using Places = std::unordered_map<std::string_view, size_t>;
+using NamePlaces = std::unordered_map<std::string_view, size_t>;
 
-Places PlacesOf(const std::vector<std::string>& names, const std::string& prefix) {
-  Places out;
+NamePlaces NamePlacesOf(const std::vector<std::string>& names, const std::string& prefix) {
+  NamePlaces out;
   for (size_t i = 0; i < names.size(); ++i) out.emplace(Without(names[i], prefix), i);
   return out;
 }
 
 size_t CountMatches(const std::vector<std::string>& names, const std::string& prefix,
-                    const Places& places) {
+                    const NamePlaces& places) {
   return static_cast<size_t>(std::count_if(
       names.begin(), names.end(),
       [&](const std::string& name) { return places.contains(Without(name, prefix)); }));
@@ -73,7 +73,7 @@ Prefixes BestPrefixes(const std::vector<std::string>& target,
   Prefixes best;
   size_t most = 0;
   for (const std::string& golden_prefix : PrefixesOf(golden)) {
-    const Places places = PlacesOf(golden, golden_prefix);
+    const NamePlaces places = NamePlacesOf(golden, golden_prefix);
     for (const std::string& target_prefix : PrefixesOf(target)) {
       const size_t matches = CountMatches(target, target_prefix, places);
       const size_t taken = golden_prefix.size() + target_prefix.size();
@@ -102,7 +102,7 @@ NamePairs PairNames(const std::vector<NamedTensor>& target,
     out.notes.push_back(
         Concat("names of the golden checkpoint are compared without '", prefixes.golden, "'"));
   }
-  const Places places = PlacesOf(target_names, prefixes.target);
+  const NamePlaces places = NamePlacesOf(target_names, prefixes.target);
   std::vector<bool> met(target.size(), false);
   for (size_t i = 0; i < golden.size(); ++i) {
     const auto found = places.find(Without(golden_names[i], prefixes.golden));

@@ -12,7 +12,7 @@ namespace {
 
 using base::Concat;
 
-constexpr std::string_view kHead =
+constexpr std::string_view kSimilarityHead =
     "Name,l2,cos,numel,shape,Verdict,How,Different Elements,MaxAbsErr,Relative Distance,"
     "Target Dtype,Golden Dtype,Target Max,Target Min,Target Mean,Target Norm,"
     "Golden Max,Golden Min,Golden Mean,Golden Norm\n";
@@ -104,7 +104,7 @@ Status WriteSimilarityJson(const std::vector<WeightRow>& rows, const std::string
 }
 
 Status WriteWeightTable(const std::vector<WeightRow>& rows, const std::string& path) {
-  std::string text(kHead);
+  std::string text(kSimilarityHead);
   for (const WeightRow& row : rows) {
     bool first = true;
     for (const std::string& cell : CellsOf(row)) {

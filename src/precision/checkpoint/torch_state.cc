@@ -12,9 +12,9 @@ namespace sonde::precision {
 namespace {
 
 using base::Concat;
-using Kind = PickleValue::Kind;
+using PickleKind = PickleValue::Kind;
 
-constexpr size_t kMaxDepth = 200;
+constexpr size_t kMostNesting = 200;
 constexpr size_t kMaxVisits = 16'000'000;
 constexpr size_t kMaxTensors = 4'000'000;
 constexpr size_t kNameBytesOfAVisit = 64;  // longer names count for several
@@ -25,10 +25,10 @@ bool IsInnerName(std::string_view key) {
 
 std::string PlainKeyText(const PickleValue& key) {
   switch (key.kind) {
-    case Kind::kText:
+    case PickleKind::kText:
       return key.text;
-    case Kind::kInt:
-    case Kind::kBool:
+    case PickleKind::kInt:
+    case PickleKind::kBool:
       return std::to_string(key.number);
     default:
       return "?";
@@ -37,7 +37,7 @@ std::string PlainKeyText(const PickleValue& key) {
 
 // Tuples of plain values, but no tuples of tuples: what a file nests may have no end.
 std::string KeyText(const PickleValue& key) {
-  if (key.kind != Kind::kTuple) return PlainKeyText(key);
+  if (key.kind != PickleKind::kTuple) return PlainKeyText(key);
   std::vector<std::string> parts;
   for (const PicklePtr part : key.items) parts.push_back(PlainKeyText(*part));
   return base::Join(parts, ",");
@@ -54,15 +54,15 @@ class Walk {
       return base::CorruptDataError("too many values for a checkpoint");
     }
     switch (value->kind) {
-      case Kind::kTensor:
+      case PickleKind::kTensor:
         AddTensor(*value, name);
         return Status::Ok();
-      case Kind::kDict:
-      case Kind::kObject:
-      case Kind::kTuple:
-      case Kind::kList:
+      case PickleKind::kDict:
+      case PickleKind::kObject:
+      case PickleKind::kTuple:
+      case PickleKind::kList:
         return VisitInside(value, name);
-      case Kind::kStorage:
+      case PickleKind::kStorage:
         out_.left_out.push_back(Concat(name, ": a storage without a tensor"));
         return Status::Ok();
       default:
@@ -85,12 +85,12 @@ class Walk {
 
   Status VisitInside(PicklePtr value, const std::string& name) {
     // Once on the way down: what holds itself has no end.
-    if (depth_ >= kMaxDepth || !above_.insert(value).second) return Status::Ok();
+    if (depth_ >= kMostNesting || !above_.insert(value).second) return Status::Ok();
     ++depth_;
-    Status status = value->kind == Kind::kDict || value->kind == Kind::kObject
+    Status status = value->kind == PickleKind::kDict || value->kind == PickleKind::kObject
                         ? VisitMembers(value, name)
                         : VisitItems(value->items, name);
-    if (status.ok() && value->kind == Kind::kObject) AddUnreadable(*value, name);
+    if (status.ok() && value->kind == PickleKind::kObject) AddUnreadable(*value, name);
     --depth_;
     above_.erase(value);
     return status;
@@ -123,8 +123,8 @@ class Walk {
     constexpr size_t kLooked = 16;  // many objects may share one long tuple
     const auto end = parts.begin() + static_cast<ptrdiff_t>(std::min(parts.size(), kLooked));
     return std::any_of(parts.begin(), end, [depth](PicklePtr part) {
-      return part->kind == Kind::kTensor || part->kind == Kind::kStorage ||
-             (part->kind == Kind::kTuple && depth > 0 && HasValues(part->items, depth - 1));
+      return part->kind == PickleKind::kTensor || part->kind == PickleKind::kStorage ||
+             (part->kind == PickleKind::kTuple && depth > 0 && HasValues(part->items, depth - 1));
     });
   }
 
@@ -145,7 +145,7 @@ std::map<std::string, int64_t> SettingsOf(PicklePtr root) {
   if (args == nullptr) return out;
   for (size_t i = 0; i + 1 < args->items.size(); i += 2) {
     const PickleValue& value = *args->items[i + 1];
-    if (value.kind == Kind::kInt || value.kind == Kind::kBool) {
+    if (value.kind == PickleKind::kInt || value.kind == PickleKind::kBool) {
       out[KeyText(*args->items[i])] = value.number;
     }
   }

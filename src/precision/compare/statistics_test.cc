@@ -8,7 +8,7 @@
 namespace sonde::precision {
 namespace {
 
-std::string Text(const Cell& cell) {
+std::string StatisticText(const Cell& cell) {
   std::string out;
   cell.AppendTo(&out);
   return out;
@@ -47,22 +47,23 @@ TEST(StatisticsTest, TheTableOfAllValueClasses) {
   };
   for (const Case& c : cases) {
     const auto found = CompareStatistic(Value::FromLiteral(c.target), Value::FromLiteral(c.golden));
-    EXPECT_EQ(Text(found.difference), c.difference) << c.target << " " << c.golden;
-    EXPECT_EQ(Text(found.relative_error), c.relative) << c.target << " " << c.golden;
+    EXPECT_EQ(StatisticText(found.difference), c.difference) << c.target << " " << c.golden;
+    EXPECT_EQ(StatisticText(found.relative_error), c.relative) << c.target << " " << c.golden;
   }
 }
 
 TEST(StatisticsTest, Texts) {
   const auto same = CompareStatistic(Value::Text("cpu"), Value::Text("cpu"));
-  EXPECT_EQ(Text(same.difference), "0");
+  EXPECT_EQ(StatisticText(same.difference), "0");
   const auto devices = CompareStatistic(Value::Text("npu:0"), Value::Text("cuda:0"));
-  EXPECT_EQ(Text(devices.difference), "N/A");
+  EXPECT_EQ(StatisticText(devices.difference), "N/A");
   const auto texts = CompareStatistic(Value::Text("a"), Value::Text("b"));
-  EXPECT_EQ(Text(texts.difference), "Diff");
+  EXPECT_EQ(StatisticText(texts.difference), "Diff");
 }
 
 TEST(StatisticsTest, UnmatchedRowsHaveNoNumbers) {
-  for (const Cell& cell : CompareStatistics(DumpRow(), nullptr)) EXPECT_EQ(Text(cell), "N/A");
+  for (const Cell& cell : CompareStatistics(DumpRow(), nullptr))
+    EXPECT_EQ(StatisticText(cell), "N/A");
 }
 
 }  // namespace

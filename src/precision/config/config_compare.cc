@@ -53,7 +53,7 @@ const std::vector<std::vector<std::string>>& Aliases() {
   return aliases;
 }
 
-struct Sheet {
+struct ConfigSheet {
   std::string name;
   Row header;
   std::vector<Row> rows;
@@ -109,8 +109,8 @@ bool IsNpu(const Texts& variables) {
   });
 }
 
-Sheet CompareVariables(const Texts& bench, const Texts& target) {
-  Sheet sheet = {
+ConfigSheet CompareVariables(const Texts& bench, const Texts& target) {
+  ConfigSheet sheet = {
       "env", {"bench_env_name", "cmp_env_name", "bench_value", "cmp_value", "level"}, {}};
   const bool bench_npu = IsNpu(bench);
   const bool target_npu = IsNpu(target);
@@ -146,8 +146,8 @@ Texts VersionsOf(std::string_view lines) {
   return out;
 }
 
-Sheet ComparePackages(std::string_view bench, std::string_view target) {
-  Sheet sheet = {"pip", {"package", "bench version", "cmp version", "level"}, {}};
+ConfigSheet ComparePackages(std::string_view bench, std::string_view target) {
+  ConfigSheet sheet = {"pip", {"package", "bench version", "cmp version", "level"}, {}};
   Texts b = VersionsOf(bench);
   Texts t = VersionsOf(target);
   for (const char* const package : kPackages) {
@@ -192,7 +192,8 @@ NameMatch FindParameter(const std::string& name, const Texts& plain_names) {
   return best;
 }
 
-void CompareParameters(const std::string& file, const Texts& bench, Texts target, Sheet* sheet) {
+void CompareParameters(const std::string& file, const Texts& bench, Texts target,
+                       ConfigSheet* sheet) {
   Texts plain_names;
   for (const auto& [name, ignored] : target) plain_names[PlainName(name)] = name;
   for (const auto& [name, value] : bench) {
@@ -213,8 +214,8 @@ void CompareParameters(const std::string& file, const Texts& bench, Texts target
   }
 }
 
-Status AddParameters(const Pack& bench, const Pack& target, std::vector<Sheet>* sheets) {
-  Sheet sheet = {
+Status AddParameters(const Pack& bench, const Pack& target, std::vector<ConfigSheet>* sheets) {
+  ConfigSheet sheet = {
       "hyperparameters",
       {"file_name", "bench_para", "cmp_para", "bench_value", "cmp_value", "matched_with", "level"},
       {}};
@@ -231,8 +232,8 @@ Status AddParameters(const Pack& bench, const Pack& target, std::vector<Sheet>* 
   return Status::Ok();
 }
 
-Result<std::vector<Sheet>> CompareAll(const Pack& bench, const Pack& target) {
-  std::vector<Sheet> sheets;
+Result<std::vector<ConfigSheet>> CompareAll(const Pack& bench, const Pack& target) {
+  std::vector<ConfigSheet> sheets;
   SONDE_ASSIGN_OR_RETURN(const std::optional<Texts> b, bench.ReadObject("env"));
   SONDE_ASSIGN_OR_RETURN(const std::optional<Texts> t, target.ReadObject("env"));
   if (b && t) sheets.push_back(CompareVariables(*b, *t));
@@ -282,13 +283,13 @@ Result<ConfigComparison> CompareConfigurations(const std::string& bench, const s
                                                const std::string& output_path) {
   SONDE_ASSIGN_OR_RETURN(const Pack b, Pack::Open(bench));
   SONDE_ASSIGN_OR_RETURN(const Pack t, Pack::Open(target));
-  SONDE_ASSIGN_OR_RETURN(const std::vector<Sheet> sheets, CompareAll(b, t));
+  SONDE_ASSIGN_OR_RETURN(const std::vector<ConfigSheet> sheets, CompareAll(b, t));
   if (sheets.empty()) {
     return base::InvalidArgumentError("the packs have nothing in common that can be compared");
   }
   ConfigComparison out;
   std::vector<XlsxSheet> book = {{"summary", {{"filename", "pass_check"}}}};
-  for (const Sheet& sheet : sheets) {
+  for (const ConfigSheet& sheet : sheets) {
     book.front().rows.push_back({sheet.name, sheet.Verdict()});
     out.verdicts.push_back(Concat(sheet.name, ": ", sheet.Verdict()));
     XlsxSheet& page = book.emplace_back();

@@ -15,18 +15,14 @@ namespace sonde::precision {
 namespace {
 
 using base::Concat;
-using Kind = LogArgument::Kind;
+using ArgumentKind = LogArgument::Kind;
 
 constexpr std::string_view kBegin = "------------------------ arguments ------------------------";
 constexpr std::string_view kEnd = "-------------------- end of arguments ---------------------";
 // What says nothing about the model.
-constexpr std::string_view kIgnored = "profile";
+constexpr std::string_view kIgnoredArguments = "profile";
 
-bool IsBlank(char c) { return c == ' ' || c == '\t' || c == '\v' || c == '\f' || c == '\r'; }
-
-bool IsDigits(std::string_view text) {
-  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
-}
+bool IsLineBlank(char c) { return c == ' ' || c == '\t' || c == '\v' || c == '\f' || c == '\r'; }
 
 bool IsFloatText(std::string_view text) {
   if (text.starts_with('+') || text.starts_with('-')) text.remove_prefix(1);
@@ -34,31 +30,31 @@ bool IsFloatText(std::string_view text) {
   if (mark != std::string_view::npos) {
     std::string_view exponent = text.substr(mark + 1);
     if (exponent.starts_with('+') || exponent.starts_with('-')) exponent.remove_prefix(1);
-    if (!IsDigits(exponent)) return false;
+    if (!base::IsDigits(exponent)) return false;
     text = text.substr(0, mark);
   }
   const size_t dot = text.find('.');
   const std::string_view whole = text.substr(0, dot);
   const std::string_view rest =
       dot == std::string_view::npos ? std::string_view() : text.substr(dot + 1);
-  if (!whole.empty()) return IsDigits(whole) && (rest.empty() || IsDigits(rest));
-  return IsDigits(rest);
+  if (!whole.empty()) return base::IsDigits(whole) && (rest.empty() || base::IsDigits(rest));
+  return base::IsDigits(rest);
 }
 
-Kind KindOf(std::string_view text) {
-  if (text == "True" || text == "False") return Kind::kBool;
-  if (IsDigits(text.starts_with('-') ? text.substr(1) : text)) return Kind::kInt;
-  return IsFloatText(text) ? Kind::kFloat : Kind::kText;
+ArgumentKind KindOf(std::string_view text) {
+  if (text == "True" || text == "False") return ArgumentKind::kBool;
+  if (base::IsDigits(text.starts_with('-') ? text.substr(1) : text)) return ArgumentKind::kInt;
+  return IsFloatText(text) ? ArgumentKind::kFloat : ArgumentKind::kText;
 }
 
 // "  name ..... value": the first run of dots that stands between blanks divides them.
 std::optional<LogArgument> ParseLine(std::string_view line) {
-  while (!line.empty() && IsBlank(line.back())) line.remove_suffix(1);
-  if (line.empty() || !IsBlank(line[0])) return std::nullopt;
+  while (!line.empty() && IsLineBlank(line.back())) line.remove_suffix(1);
+  if (line.empty() || !IsLineBlank(line[0])) return std::nullopt;
   for (size_t at = line.find('.'); at != std::string_view::npos; at = line.find('.', at + 1)) {
     size_t end = at;
     while (end < line.size() && line[end] == '.') ++end;
-    if (!IsBlank(line[at - 1]) || end == line.size() || !IsBlank(line[end])) {
+    if (!IsLineBlank(line[at - 1]) || end == line.size() || !IsLineBlank(line[end])) {
       at = end - 1;
       continue;
     }
@@ -75,17 +71,17 @@ std::optional<LogArgument> ParseLine(std::string_view line) {
 std::string JsonOf(const LogArgument& argument) {
   std::string out;
   switch (argument.kind) {
-    case Kind::kBool:
+    case ArgumentKind::kBool:
       return argument.text == "True" ? "true" : "false";
-    case Kind::kInt:
+    case ArgumentKind::kInt:
       return argument.text;
-    case Kind::kFloat: {
+    case ArgumentKind::kFloat: {
       const bool plus = argument.text.starts_with('+');
       const auto value = base::ParseDouble(std::string_view(argument.text).substr(plus ? 1 : 0));
       const std::string text = base::PythonDoubleText(value.value_or(0));
       return text == "inf" ? "Infinity" : text == "-inf" ? "-Infinity" : text;
     }
-    case Kind::kText:
+    case ArgumentKind::kText:
       AppendJsonText(argument.text, &out);
       return out;
   }
@@ -93,8 +89,9 @@ std::string JsonOf(const LogArgument& argument) {
 }
 
 std::string ShownOf(const LogArgument& argument) {
-  if (argument.kind == Kind::kBool) return argument.text;
-  if (argument.kind != Kind::kText) return Value::FromLiteral(JsonOf(argument)).PythonText();
+  if (argument.kind == ArgumentKind::kBool) return argument.text;
+  if (argument.kind != ArgumentKind::kText)
+    return Value::FromLiteral(JsonOf(argument)).PythonText();
   std::string out;
   AppendPythonRepr(argument.text, &out);
   return out;
@@ -102,11 +99,11 @@ std::string ShownOf(const LogArgument& argument) {
 
 // Whether Python finds the values equal: True is 1, 1 is 1.0.
 bool AreEqual(const LogArgument& a, const LogArgument& b) {
-  if (a.kind == Kind::kText || b.kind == Kind::kText) {
+  if (a.kind == ArgumentKind::kText || b.kind == ArgumentKind::kText) {
     return a.kind == b.kind && a.text == b.text;
   }
   const auto number = [](const LogArgument& value) {
-    if (value.kind == Kind::kBool) return value.text == "True" ? 1.0 : 0.0;
+    if (value.kind == ArgumentKind::kBool) return value.text == "True" ? 1.0 : 0.0;
     return Value::FromLiteral(JsonOf(value)).AsDouble();
   };
   return number(a) == number(b);
@@ -122,7 +119,7 @@ std::string JsonOfAll(const std::vector<LogArgument>& arguments) {
   return out + (out.size() > 1 ? "\n}" : "}");
 }
 
-Result<std::vector<LogArgument>> ReadLog(const std::string& path) {
+Result<std::vector<LogArgument>> ReadMegatronLog(const std::string& path) {
   const std::string ending = base::ToLower(base::Extension(path));
   if (ending != ".log" && ending != ".txt") {
     return base::InvalidArgumentError(Concat(path, ": a log ends in .log or .txt"));
@@ -149,7 +146,7 @@ std::string TableOf(const std::vector<LogArgument>& target, const std::vector<Lo
   // A byte order mark, and the words of the reference.
   std::string out = "\xEF\xBB\xBF超参名称,NPU生效值,bench生效值,是否一致\n";
   for (const auto& [name, ignored] : names) {
-    if (name.find(kIgnored) != std::string_view::npos) continue;
+    if (name.find(kIgnoredArguments) != std::string_view::npos) continue;
     const auto t = targets.find(name);
     const auto g = goldens.find(name);
     const bool both = t != targets.end() && g != goldens.end();
@@ -195,8 +192,8 @@ Result<std::vector<LogArgument>> ParseLogArguments(std::string_view log) {
 
 Result<LogComparison> CompareLogArguments(const std::string& target, const std::string& golden,
                                           const std::string& output_path) {
-  SONDE_ASSIGN_OR_RETURN(const std::vector<LogArgument> t, ReadLog(target));
-  SONDE_ASSIGN_OR_RETURN(const std::vector<LogArgument> g, ReadLog(golden));
+  SONDE_ASSIGN_OR_RETURN(const std::vector<LogArgument> t, ReadMegatronLog(target));
+  SONDE_ASSIGN_OR_RETURN(const std::vector<LogArgument> g, ReadMegatronLog(golden));
   SONDE_RETURN_IF_ERROR(base::MakeDirectories(output_path));
   LogComparison out;
   const auto write = [&](std::string_view name, const std::string& text) {

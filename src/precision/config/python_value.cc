@@ -11,9 +11,9 @@ namespace sonde::precision {
 namespace {
 
 using base::Concat;
-using Kind = PythonValue::Kind;
+using ValueKind = PythonValue::Kind;
 
-constexpr int kMaxDepth = 200;
+constexpr int kMostValueDepth = 200;
 
 enum class TokenKind : uint8_t { kEnd, kMark, kText, kWord, kWrong };
 struct Token {
@@ -21,7 +21,7 @@ struct Token {
   std::string_view text;  // with quotes
 };
 
-bool IsBlank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+bool IsValueBlank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 bool IsWordPart(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '+' ||
          c == '-' || c == '.' || c == '_';
@@ -30,12 +30,13 @@ bool IsWordPart(char c) {
 // Words that are values, as Python and as JSON write them.
 struct Word {
   std::string_view text;
-  Kind kind;
+  ValueKind kind;
   bool truth;
 };
 constexpr Word kWords[] = {
-    {"None", Kind::kNone, false}, {"null", Kind::kNone, false},  {"True", Kind::kBool, true},
-    {"true", Kind::kBool, true},  {"False", Kind::kBool, false}, {"false", Kind::kBool, false},
+    {"None", ValueKind::kNone, false},  {"null", ValueKind::kNone, false},
+    {"True", ValueKind::kBool, true},   {"true", ValueKind::kBool, true},
+    {"False", ValueKind::kBool, false}, {"false", ValueKind::kBool, false},
 };
 
 std::optional<PythonValue> ValueOfWord(std::string_view word) {
@@ -50,12 +51,12 @@ std::optional<PythonValue> ValueOfWord(std::string_view word) {
   std::string_view digits = word;
   if (digits.starts_with('-') || digits.starts_with('+')) digits.remove_prefix(1);
   if (!digits.empty() && digits.find_first_not_of("0123456789") == std::string_view::npos) {
-    out.kind = Kind::kInt;
+    out.kind = ValueKind::kInt;
     return out;
   }
   const std::string_view number = word.starts_with('+') ? digits : word;
   if (digits.empty() || !base::ParseDouble(number)) return std::nullopt;
-  out.kind = Kind::kFloat;
+  out.kind = ValueKind::kFloat;
   return out;
 }
 
@@ -64,7 +65,7 @@ class Tokens {
   explicit Tokens(std::string_view text) : text_(text) {}
 
   Token Next() {
-    while (at_ < text_.size() && IsBlank(text_[at_])) ++at_;
+    while (at_ < text_.size() && IsValueBlank(text_[at_])) ++at_;
     begin_ = at_;
     if (at_ == text_.size()) return {};
     const char c = text_[at_];
@@ -117,9 +118,9 @@ class Parser {
 
   Result<PythonValue> Value(int depth) {
     PythonValue out;
-    if (depth > kMaxDepth) return Wrong("too deeply nested");
+    if (depth > kMostValueDepth) return Wrong("too deeply nested");
     if (token_.kind == TokenKind::kText) {
-      out.kind = Kind::kText;
+      out.kind = ValueKind::kText;
       // Python joins texts that stand beside each other.
       for (; token_.kind == TokenKind::kText; Advance()) out.text += Unquoted(token_.text);
       return out;
@@ -153,7 +154,7 @@ class Parser {
 
   Result<PythonValue> List(std::string_view close, int depth) {
     PythonValue out;
-    out.kind = Kind::kList;
+    out.kind = ValueKind::kList;
     bool comma = close == "]";
     Advance();
     while (!Is(close)) {
@@ -172,14 +173,15 @@ class Parser {
 
   Result<PythonValue> Dict(int depth) {
     PythonValue out;
-    out.kind = Kind::kDict;
+    out.kind = ValueKind::kDict;
     Advance();
     while (!Is("}")) {
       SONDE_ASSIGN_OR_RETURN(const PythonValue key, Value(depth + 1));
       if (!Is(":")) return Wrong("expected a colon");
       Advance();
       SONDE_ASSIGN_OR_RETURN(PythonValue value, Value(depth + 1));
-      out.members.push_back({key.kind == Kind::kText ? key.text : key.Repr(), std::move(value)});
+      out.members.push_back(
+          {key.kind == ValueKind::kText ? key.text : key.Repr(), std::move(value)});
       if (Is("}")) break;
       if (!Is(",")) return Wrong("expected a comma");
       Advance();
@@ -194,34 +196,35 @@ class Parser {
 };
 
 double NumberOf(const PythonValue& value) {
-  if (value.kind == Kind::kBool) return value.truth ? 1 : 0;
+  if (value.kind == ValueKind::kBool) return value.truth ? 1 : 0;
   const bool plus = value.text.starts_with('+');
   return base::ParseDouble(std::string_view(value.text).substr(plus ? 1 : 0)).value_or(0);
 }
 
 bool IsNumber(const PythonValue& value) {
-  return value.kind == Kind::kBool || value.kind == Kind::kInt || value.kind == Kind::kFloat;
+  return value.kind == ValueKind::kBool || value.kind == ValueKind::kInt ||
+         value.kind == ValueKind::kFloat;
 }
 
 void AppendJson(const PythonValue& value, size_t depth, std::string* out) {
   const std::string line = "\n" + std::string(2 * (depth + 1), ' ');
   switch (value.kind) {
-    case Kind::kNone:
+    case ValueKind::kNone:
       out->append("null");
       return;
-    case Kind::kBool:
+    case ValueKind::kBool:
       out->append(value.truth ? "true" : "false");
       return;
-    case Kind::kInt:
-    case Kind::kFloat: {
+    case ValueKind::kInt:
+    case ValueKind::kFloat: {
       const std::string text = value.Repr();  // 1e999 is an infinity
       out->append(text == "inf" ? "Infinity" : text == "-inf" ? "-Infinity" : text);
       return;
     }
-    case Kind::kText:
+    case ValueKind::kText:
       AppendJsonText(value.text, out);
       return;
-    case Kind::kList:
+    case ValueKind::kList:
       out->push_back('[');
       for (size_t i = 0; i < value.items.size(); ++i) {
         out->append(i == 0 ? line : "," + line);
@@ -229,7 +232,7 @@ void AppendJson(const PythonValue& value, size_t depth, std::string* out) {
       }
       out->append(value.items.empty() ? "]" : line.substr(0, line.size() - 2) + "]");
       return;
-    case Kind::kDict:
+    case ValueKind::kDict:
       out->push_back('{');
       for (size_t i = 0; i < value.members.size(); ++i) {
         out->append(i == 0 ? line : "," + line);
@@ -251,7 +254,7 @@ const PythonValue* MemberOf(const PythonValue& dict, std::string_view key) {
 
 void AddLeaves(const PythonValue& value, const std::string& path,
                std::vector<std::pair<std::string, const PythonValue*>>* out) {
-  if (value.kind != Kind::kDict || value.members.empty()) {
+  if (value.kind != ValueKind::kDict || value.members.empty()) {
     out->emplace_back(path, &value);
     return;
   }
@@ -265,21 +268,21 @@ void AddLeaves(const PythonValue& value, const std::string& path,
 std::string PythonValue::Repr() const {
   std::string out;
   switch (kind) {
-    case Kind::kNone:
+    case ValueKind::kNone:
       return "None";
-    case Kind::kBool:
+    case ValueKind::kBool:
       return truth ? "True" : "False";
-    case Kind::kInt:
+    case ValueKind::kInt:
       return text.starts_with('+') ? text.substr(1) : text;
-    case Kind::kFloat:
+    case ValueKind::kFloat:
       return base::PythonDoubleText(NumberOf(*this));
-    case Kind::kText:
+    case ValueKind::kText:
       AppendPythonRepr(text, &out);
       return out;
-    case Kind::kList:
+    case ValueKind::kList:
       for (const PythonValue& item : items) out += Concat(out.empty() ? "" : ", ", item.Repr());
       return Concat("[", out, "]");
-    case Kind::kDict:
+    case ValueKind::kDict:
       for (const Member& member : members) {
         out += out.empty() ? "" : ", ";
         AppendPythonRepr(member.key, &out);
@@ -298,7 +301,7 @@ std::string PythonValue::Json() const {
 
 bool operator==(const PythonValue& a, const PythonValue& b) {
   if (IsNumber(a) && IsNumber(b)) {
-    if (a.kind == Kind::kInt && b.kind == Kind::kInt) return a.Repr() == b.Repr();
+    if (a.kind == ValueKind::kInt && b.kind == ValueKind::kInt) return a.Repr() == b.Repr();
     return NumberOf(a) == NumberOf(b);
   }
   if (a.kind != b.kind || a.text != b.text || a.items.size() != b.items.size() ||
@@ -346,7 +349,7 @@ PythonValue PythonValueOfYaml(std::string_view scalar) {
   if (scalar.empty() || scalar == "~") return {};
   if (auto value = ValueOfWord(scalar)) return *value;
   PythonValue out;
-  out.kind = Kind::kText;
+  out.kind = ValueKind::kText;
   out.text = scalar;
   return out;
 }

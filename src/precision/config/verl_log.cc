@@ -16,7 +16,7 @@ using Leaves = std::map<std::string, const PythonValue*, std::less<>>;
 
 constexpr std::string_view kBegins[] = {"{'actor_rollout_ref':", "{\"actor_rollout_ref\":"};
 // What says nothing about the model.
-constexpr std::string_view kIgnored[] = {"profiler/", "ray_"};
+constexpr std::string_view kIgnoredSettings[] = {"profiler/", "ray_"};
 
 // What the rollouts and the training of one model must have in common.
 struct Demand {
@@ -86,7 +86,7 @@ PythonValue ValueOfYaml(const YamlNode& node) {
   return out;
 }
 
-Result<PythonValue> ReadLog(const std::string& path) {
+Result<PythonValue> ReadVerlLog(const std::string& path) {
   const std::string ending = base::ToLower(base::Extension(path));
   if (ending != ".log" && ending != ".txt") {
     return base::InvalidArgumentError(Concat(path, ": a log ends in .log or .txt"));
@@ -103,7 +103,7 @@ Leaves IndexOf(const PythonValue& config) {
 }
 
 bool IsIgnored(std::string_view path) {
-  for (const std::string_view word : kIgnored) {
+  for (const std::string_view word : kIgnoredSettings) {
     if (path.find(word) != std::string_view::npos) return true;
   }
   return false;
@@ -194,8 +194,8 @@ Result<PythonValue> ParseVerlLog(std::string_view log) {
 
 Result<VerlOutcome> CompareVerlLogs(const std::string& target, const std::string& golden,
                                     const std::string& output_path) {
-  SONDE_ASSIGN_OR_RETURN(const PythonValue t, ReadLog(target));
-  SONDE_ASSIGN_OR_RETURN(const PythonValue g, ReadLog(golden));
+  SONDE_ASSIGN_OR_RETURN(const PythonValue t, ReadVerlLog(target));
+  SONDE_ASSIGN_OR_RETURN(const PythonValue g, ReadVerlLog(golden));
   const Leaves targets = IndexOf(t);
   const Leaves goldens = IndexOf(g);
   Leaves names = targets;
@@ -222,7 +222,7 @@ Result<VerlOutcome> VerifyVerlLog(const std::string& benchmark, const std::strin
     SONDE_ASSIGN_OR_RETURN(const YamlNode root, ReadYaml(benchmark));
     demands = ValueOfYaml(root);
   }
-  SONDE_ASSIGN_OR_RETURN(const PythonValue config, ReadLog(target));
+  SONDE_ASSIGN_OR_RETURN(const PythonValue config, ReadVerlLog(target));
   const Leaves targets = IndexOf(config);
   Table table("关键参数名称,bench生效值,target生效值,是否一致");
   for (const auto& [name, value] : IndexOf(demands)) table.Add(name, value, Find(targets, name));

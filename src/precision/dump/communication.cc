@@ -9,7 +9,7 @@
 namespace sonde::precision {
 namespace {
 
-using Kind = JsonScanner::Kind;
+using JsonKind = JsonScanner::Kind;
 
 constexpr std::array<std::string_view, 19> kPhaseOps = {"send",
                                                         "recv",
@@ -43,7 +43,7 @@ int64_t IntOf(const DumpRow& row) {
 }
 
 int64_t ReadInt(JsonScanner* json) {
-  if (json->Peek() != Kind::kNumber) {
+  if (json->Peek() != JsonKind::kNumber) {
     json->SkipValue();
     return -1;
   }
@@ -58,14 +58,14 @@ class CallScanner {
 
   void Walk() {
     switch (json_.Peek()) {
-      case Kind::kObject:
+      case JsonKind::kObject:
         WalkObject();
         return;
-      case Kind::kArray:
+      case JsonKind::kArray:
         json_.BeginArray();
         while (json_.NextElement()) Walk();
         return;
-      case Kind::kError:
+      case JsonKind::kError:
         return;
       default:
         json_.SkipValue();
@@ -78,17 +78,17 @@ class CallScanner {
     bool is_operation = false;
     json_.BeginObject();
     for (std::string_view key; json_.NextKey(&key);) {
-      if (key == "class_type" && json_.Peek() == Kind::kString) {
+      if (key == "class_type" && json_.Peek() == JsonKind::kString) {
         is_operation = json_.String().ends_with(".P2POp");
-      } else if (key == "op" && json_.Peek() == Kind::kString) {
+      } else if (key == "op" && json_.Peek() == JsonKind::kString) {
         operation.is_send = json_.String().find("send") != std::string_view::npos;
       } else if (key == "peer") {
         operation.peer = ReadInt(&json_);
-      } else if (key == "group_ranks" && json_.Peek() == Kind::kArray) {
+      } else if (key == "group_ranks" && json_.Peek() == JsonKind::kArray) {
         out_->ranks.clear();
         json_.BeginArray();
         while (json_.NextElement()) out_->ranks.push_back(ReadInt(&json_));
-      } else if (key == "group_id" && json_.Peek() == Kind::kString) {
+      } else if (key == "group_id" && json_.Peek() == JsonKind::kString) {
         out_->group_id = json_.String();
       } else {
         Walk();

@@ -7,11 +7,11 @@
 namespace sonde::precision {
 namespace {
 
-using Kind = JsonScanner::Kind;
+using JsonKind = JsonScanner::Kind;
 
 constexpr std::string_view kMicroStepKey = "megatron_micro_step_number";
 
-int32_t ReadInt(JsonScanner* json) {
+int32_t ReadMicroStep(JsonScanner* json) {
   const auto value = base::ParseInt64(json->Literal());
   if (!value || *value < INT32_MIN || *value > INT32_MAX) {
     json->Fail("expected a micro step number");
@@ -22,7 +22,7 @@ int32_t ReadInt(JsonScanner* json) {
 
 // A text, or nothing for null.
 std::string_view ReadParent(JsonScanner* json, TextArena* arena) {
-  if (json->Peek() == Kind::kNull) {
+  if (json->Peek() == JsonKind::kNull) {
     json->Literal();
     return {};
   }
@@ -38,19 +38,19 @@ Result<std::unique_ptr<ConstructFile>> ConstructFile::Parse(std::string_view tex
   file->entries_.reserve(text.size() / 64);
   file->index_.reserve(text.size() / 64);
   JsonScanner json(text, path);
-  if (json.Peek() != Kind::kObject) json.Fail("expected an object");
+  if (json.Peek() != JsonKind::kObject) json.Fail("expected an object");
   json.BeginObject();
   for (std::string_view key; json.NextKey(&key);) {
     if (key == kMicroStepKey) {
-      file->megatron_micro_step_number_ = ReadInt(&json);
+      file->megatron_micro_step_number_ = ReadMicroStep(&json);
       continue;
     }
     ConstructEntry entry;
     entry.name = file->arena_.Store(key);
-    if (json.Peek() == Kind::kArray) {
+    if (json.Peek() == JsonKind::kArray) {
       json.BeginArray();
       if (json.NextElement()) entry.parent = ReadParent(&json, &file->arena_);
-      if (json.NextElement()) entry.micro_step = ReadInt(&json);
+      if (json.NextElement()) entry.micro_step = ReadMicroStep(&json);
       if (json.NextElement()) json.Fail("expected [parent, micro step]");
     } else {
       entry.parent = ReadParent(&json, &file->arena_);

@@ -10,7 +10,7 @@
 namespace sonde::precision {
 namespace {
 
-constexpr bool IsBlank(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
+constexpr bool IsJsonBlank(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
 
 // Which bytes end a literal: everything that can follow one in JSON.
 constexpr std::array<bool, 256> kEndsLiteral = [] {
@@ -78,7 +78,7 @@ void AppendUtf8(uint32_t code, std::string* out) {
 }  // namespace
 
 void JsonScanner::SkipBlanks() {
-  while (cursor_ != end_ && IsBlank(*cursor_)) ++cursor_;
+  while (cursor_ != end_ && IsJsonBlank(*cursor_)) ++cursor_;
 }
 
 void JsonScanner::Fail(std::string message) {

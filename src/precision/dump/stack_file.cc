@@ -9,17 +9,17 @@
 namespace sonde::precision {
 namespace {
 
-using Kind = JsonScanner::Kind;
+using JsonKind = JsonScanner::Kind;
 
 // The grouped shape: a list of two lists, names and frames.
 bool IsGroup(std::string_view raw, std::vector<std::string>* names, std::string_view* frames) {
   JsonScanner json(raw, "stack");
-  if (json.Peek() != Kind::kArray) return false;
+  if (json.Peek() != JsonKind::kArray) return false;
   json.BeginArray();
-  if (!json.NextElement() || json.Peek() != Kind::kArray) return false;
+  if (!json.NextElement() || json.Peek() != JsonKind::kArray) return false;
   json.BeginArray();
   while (json.NextElement()) {
-    if (json.Peek() != Kind::kString) return false;
+    if (json.Peek() != JsonKind::kString) return false;
     names->emplace_back(json.String());
   }
   if (!json.NextElement()) return false;
@@ -33,7 +33,7 @@ Result<std::unique_ptr<StackFile>> StackFile::Parse(std::string_view text, std::
   std::unique_ptr<StackFile> file(new StackFile());
   file->present_ = true;
   JsonScanner json(text, path);
-  if (json.Peek() != Kind::kObject) json.Fail("expected an object");
+  if (json.Peek() != JsonKind::kObject) json.Fail("expected an object");
   json.BeginObject();
   for (std::string_view key; json.NextKey(&key);) {
     const std::string name(key);
@@ -73,14 +73,14 @@ int32_t StackFile::Find(std::string_view api) const {
 std::vector<std::string> StackFile::Frames(int32_t stack) const {
   std::vector<std::string> frames;
   JsonScanner json(frames_[static_cast<size_t>(stack)], "stack");
-  if (json.Peek() == Kind::kString) {
+  if (json.Peek() == JsonKind::kString) {
     frames.emplace_back(json.String());
     return frames;
   }
-  if (json.Peek() != Kind::kArray) return frames;
+  if (json.Peek() != JsonKind::kArray) return frames;
   json.BeginArray();
   while (json.NextElement()) {
-    if (json.Peek() == Kind::kString) {
+    if (json.Peek() == JsonKind::kString) {
       frames.emplace_back(json.String());
     } else {
       frames.push_back(PythonTextOfJson(json.SkipValue()));

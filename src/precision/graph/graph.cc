@@ -17,7 +17,7 @@ constexpr std::array<std::string_view, 12> kApiPrefixes = {
     "Primitive.", "Jit.",   "MintFunctional.", "MindSpeed."};
 constexpr std::string_view kListName = "Apis_Between_Modules";
 constexpr size_t kMaxLevels = 1000;
-constexpr std::string_view kGradientMark = ".parameters_grad";
+constexpr std::string_view kParametersGradMark = ".parameters_grad";
 
 bool IsBackward(std::string_view name) { return name.find("backward") != std::string_view::npos; }
 
@@ -42,9 +42,9 @@ bool EndsWithNumberBehind(std::string_view name, std::string_view direction) {
 // Where ".parameters_grad" or ".parameters_grad.N" begins at the end of the name, else npos.
 size_t GradientMark(std::string_view name) {
   const std::string_view plain =
-      EndsWithNumberBehind(name, kGradientMark) ? WithoutLastParts(name, 1) : name;
-  return plain.ends_with(kGradientMark) ? plain.size() - kGradientMark.size()
-                                        : std::string_view::npos;
+      EndsWithNumberBehind(name, kParametersGradMark) ? WithoutLastParts(name, 1) : name;
+  return plain.ends_with(kParametersGradMark) ? plain.size() - kParametersGradMark.size()
+                                              : std::string_view::npos;
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ DumpFolder Folder(const std::string& construct, const std::string& data = "{}",
   return out;
 }
 
-Graph Build(const DumpFolder& folder) {
+Graph BuildGraph(const DumpFolder& folder) {
   Result<Graph> graph = Graph::Build(folder, "dump");
   EXPECT_TRUE(graph.ok()) << graph.status().message();
   return std::move(*graph);
@@ -65,7 +65,7 @@ TEST(GraphTest, ChildrenComeBeforeParents) {
       R"({"Module.a.A.forward.0": null, "Torch.mm.0.forward": "Module.a.A.forward.0",
           "Torch.add.0.forward": null, "Torch.add.1.forward": null, "Module.b.B.forward.0": null,
           "Torch.add.2.forward": null})");
-  const Graph graph = Build(folder);
+  const Graph graph = BuildGraph(folder);
   EXPECT_EQ(Order(graph), (std::vector<std::string>{
                               "Torch.mm.0.forward", "Module.a.A.forward.0", "Torch.add.0.forward",
                               "Torch.add.1.forward", "Apis_Between_Modules.0",
@@ -82,7 +82,7 @@ TEST(GraphTest, BackwardCallsFindTheirModule) {
           "Module.m.M.backward.0": null, "Module.m.r.R.backward.1": null,
           "Module.m.l.L.backward.0": "Module.m.r.R.backward.1",
           "Torch.mm.0.backward": null})");
-  const Graph graph = Build(folder);
+  const Graph graph = BuildGraph(folder);
   EXPECT_EQ(ParentOf(graph, "Module.m.l.L.backward.0"), "Module.m.M.backward.0");
   EXPECT_EQ(ParentOf(graph, "Torch.mm.0.backward"), "Module.m.l.L.backward.0");
 }
@@ -91,7 +91,7 @@ TEST(GraphTest, GradientsHangBelowTheLastBackwardCall) {
   const DumpFolder folder =
       Folder(R"({"Module.a.A.backward.1": null, "Module.a.A.backward.0": null})",
              R"({"Module.a.A.parameters_grad.0": {"weight": [)" + TensorOf("1.0") + R"(]}})");
-  const Graph graph = Build(folder);
+  const Graph graph = BuildGraph(folder);
   EXPECT_EQ(ParentOf(graph, "Module.a.A.parameters_grad.0"), "Module.a.A.backward.1");
 }
 
@@ -122,7 +122,7 @@ std::string Nested(int levels) {
 
 TEST(GraphTest, AThousandLevelsAndNoMore) {
   const DumpFolder folder = Folder(Nested(1000));
-  const Graph graph = Build(folder);
+  const Graph graph = BuildGraph(folder);
   EXPECT_EQ(graph.post_order().size(), 1001U);
   const NodeMatches matches = MatchGraphs(graph, graph, {});
   EXPECT_EQ(std::count(matches.begin(), matches.end(), kNoNode), 0);
@@ -138,7 +138,7 @@ TEST(GraphTest, MicroStepsBeginWithForwardAfterBackward) {
   const DumpFolder folder = Folder(
       R"({"Module.a.A.forward.0": null, "Module.a.A.backward.0": null, "Torch.x.0.forward": null,
           "Module.a.A.forward.1": null, "Torch.y.0.forward": "Module.a.A.forward.1"})");
-  const Graph graph = Build(folder);
+  const Graph graph = BuildGraph(folder);
   EXPECT_EQ(graph.micro_step_count(), 2);
   EXPECT_EQ(graph.node(graph.Find("Torch.x.0.forward")).micro_step, 0);
   EXPECT_EQ(graph.node(graph.Find("Torch.y.0.forward")).micro_step, 1);
@@ -148,7 +148,7 @@ TEST(GraphTest, MicroStepsOfMegatronAreTaken) {
   const DumpFolder folder = Folder(
       R"({"Module.a.A.forward.0": [null, 0], "Module.a.A.forward.1": [null, 1],
           "megatron_micro_step_number": 1})");
-  const Graph graph = Build(folder);
+  const Graph graph = BuildGraph(folder);
   EXPECT_EQ(graph.micro_step_count(), 2);
   EXPECT_EQ(graph.node(graph.Find("Module.a.A.forward.1")).micro_step, 1);
 }
@@ -163,7 +163,7 @@ TEST(GraphTest, RecomputedModulesMoveBelowTheBackwardCall) {
           "Module.m.M.backward.0": null, "Module.m.layers.0.l.L.forward.1": null,
           "Module.m.layers.0.l.L.backward.1": null})",
       "{}", stack);
-  const Graph graph = Build(folder);
+  const Graph graph = BuildGraph(folder);
   EXPECT_EQ(ParentOf(graph, "Module.m.layers.0.l.L.forward.1"), "Module.m.M.backward.0");
   EXPECT_EQ(ParentOf(graph, "Module.m.layers.0.l.L.backward.1"), "Module.m.M.backward.0");
 }
@@ -182,8 +182,8 @@ TEST(MatchTest, OtherAncestorsDoNotMatchUnlessFuzzy) {
           "Torch.mm.3.forward": "Module.b.B.forward.0", "Torch.mm.4.forward": "Module.b.B.forward.0"})");
   const DumpFolder right =
       Folder(R"({"Module.b.B.forward.0": null, "Torch.mm.0.forward": "Module.b.B.forward.0"})");
-  const Graph target = Build(left);
-  const Graph golden = Build(right);
+  const Graph target = BuildGraph(left);
+  const Graph golden = BuildGraph(right);
   const auto b = static_cast<size_t>(target.Find("Module.b.B.forward.0"));
   EXPECT_EQ(MatchGraphs(target, golden, {})[b], kNoNode);
   const NodeMatches fuzzy = MatchGraphs(target, golden, {.fuzzy = true});
@@ -200,8 +200,8 @@ struct OneCall {
                     "{" + CallOf(name, target_io, target_io) + "}")),
         right(Folder(R"({"Module.a.A.forward.0": null, ")" + name + R"(": "Module.a.A.forward.0"})",
                      "{" + CallOf(name, golden_io, golden_io) + "}")),
-        target(Build(left)),
-        golden(Build(right)) {
+        target(BuildGraph(left)),
+        golden(BuildGraph(right)) {
     const NodeMatches matches = MatchGraphs(target, golden, {});
     results = CompareGraphs(target, golden, matches, Mode::kStatistics, false, {});
     const auto node = static_cast<size_t>(target.Find(name));

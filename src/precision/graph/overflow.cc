@@ -10,15 +10,15 @@ namespace sonde::precision {
 namespace {
 
 // An argument or result by its place: ".input.0", ".input.out", ".output.0.1".
-struct Place {
+struct OverflowPlace {
   bool known = false;
   int64_t index = -1;     // positional; -1: by name
   std::string_view name;  // by name
   bool nested = false;    // inside a list or dict
 };
 
-Place PlaceOf(const DumpRow& row, const DumpApi& api) {
-  Place out;
+OverflowPlace PlaceOf(const DumpRow& row, const DumpApi& api) {
+  OverflowPlace out;
   if (!row.name.starts_with(api.name) || row.name.size() <= api.name.size()) return out;
   std::string_view rest = row.name.substr(api.name.size() + 1);
   const size_t dot = rest.find('.');
@@ -63,22 +63,22 @@ const Undefined* FindUndefined(std::string_view api) {
 }
 
 // A dumped text counts, too: "inf" is what some tools write.
-bool IsAbnormal(const Value& value) {
+bool IsOverflowValue(const Value& value) {
   if (value.IsNanOrInfinite()) return true;
   if (value.kind() != Value::Kind::kText) return false;
   const std::string text = base::ToLower(value.text());
   return text == "inf" || text == "-inf" || text == "nan";
 }
 
-bool IsAbnormal(const DumpRow& row) {
+bool IsOverflowValue(const DumpRow& row) {
   // A scalar's own value is no statistic of a tensor.
   return row.kind == LeafKind::kTensor &&
-         (IsAbnormal(row.stats[kMax]) || IsAbnormal(row.stats[kMin]) ||
-          IsAbnormal(row.stats[kMean]));
+         (IsOverflowValue(row.stats[kMax]) || IsOverflowValue(row.stats[kMin]) ||
+          IsOverflowValue(row.stats[kMean]));
 }
 
 // All that is bad lies where the call may leave it undefined.
-bool IsExcused(const Undefined& rule, const DumpRow& row, const Place& place) {
+bool IsExcused(const Undefined& rule, const DumpRow& row, const OverflowPlace& place) {
   if (row.section == Section::kOutput) return !rule.first_output || place.index == 0;
   if (place.index >= 0) return !rule.first_input || place.index == 0;
   return rule.named_input.empty() || place.name == rule.named_input;
@@ -101,8 +101,8 @@ Overflow OverflowOf(const DumpFile& dump, const DumpApi& api) {
     const DumpRow& row = dump.rows()[r];
     if (row.section != Section::kInput && row.section != Section::kOutput) continue;
     const size_t side = row.section == Section::kOutput ? 1 : 0;
-    const Place place = PlaceOf(row, api);
-    if (IsAbnormal(row)) {
+    const OverflowPlace place = PlaceOf(row, api);
+    if (IsOverflowValue(row)) {
       bad[side] = true;
       excused = excused && (place.nested || IsExcused(*rule, row, place));
     }

@@ -29,22 +29,18 @@ bool ParseFrame(std::string_view text, Frame* out) {
   return true;
 }
 
-bool IsDigits(std::string_view text) {
-  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
-}
-
 // Names of modules at the top have few parts: Module.[n.]name.[n.]Class.forward.0.
 bool IsTooDeepForTop(std::string_view name) {
   const auto parts = base::Split(name, '.');
   if (parts.size() > 7) return true;
-  if (parts.size() == 7) return !(IsDigits(parts[1]) && IsDigits(parts[3]));
-  return parts.size() == 6 && !IsDigits(parts[1]);
+  if (parts.size() == 7) return !(base::IsDigits(parts[1]) && base::IsDigits(parts[3]));
+  return parts.size() == 6 && !base::IsDigits(parts[1]);
 }
 
 // "Module.a.A" of "Module.a.A.forward.2"; empty for names of another form.
 std::string_view Prefix(std::string_view name, std::string_view direction) {
   const size_t number = name.rfind('.');
-  if (number == std::string_view::npos || !IsDigits(name.substr(number + 1))) return {};
+  if (number == std::string_view::npos || !base::IsDigits(name.substr(number + 1))) return {};
   const std::string_view head = name.substr(0, number);
   return head.ends_with(direction) ? head.substr(0, head.size() - direction.size())
                                    : std::string_view();

@@ -23,9 +23,9 @@ namespace sonde::precision {
 namespace {
 
 using base::Concat;
-using Row = std::vector<std::string>;
+using AtbCells = std::vector<std::string>;
 
-constexpr std::string_view kNotAvailable = "N/A";
+constexpr std::string_view kNoValue = "N/A";
 constexpr std::string_view kDumpFolder = "atb_dump_data";
 constexpr size_t kFoldersAboveDump = 4;  // atb_dump_data/<device_pid>/<...>/<...>/ is the root
 // Columns of statistic.csv.
@@ -45,7 +45,7 @@ enum Column : size_t {
 
 struct AtbRow {
   std::string name;
-  Row cells;
+  AtbCells cells;
   std::string path;  // of the tensor; empty: none
 };
 
@@ -56,7 +56,7 @@ struct AtbDump {
 };
 
 // "a/b" and "0_3" give "0_a/3_b/output.1"; empty where the two do not fit.
-std::string NameOf(const Row& row) {
+std::string NameOf(const AtbCells& row) {
   const std::vector<std::string_view> names = base::Split(row[kOperation], '/');
   const std::vector<std::string_view> numbers = base::Split(row[kNumber], '_');
   if (names.size() != numbers.size()) return {};
@@ -88,7 +88,7 @@ Result<AtbDump> ReadDump(const std::string& folder) {
     if (table[i].size() != kColumns) continue;
     AtbRow row = {NameOf(table[i]), table[i], ""};
     if (row.name.empty()) continue;
-    if (row.cells[kPath] != kNotAvailable) {
+    if (row.cells[kPath] != kNoValue) {
       const auto tensor = TensorPath(folder, row.cells[kPath]);
       if (!tensor) continue;
       row.path = *tensor;
@@ -103,7 +103,7 @@ Result<AtbDump> ReadDump(const std::string& folder) {
   return out;
 }
 
-std::optional<double> Number(std::string_view text) {
+std::optional<double> AtbNumber(std::string_view text) {
   const std::string lower = base::ToLower(base::Trim(text));
   if (lower == "nan") return std::numeric_limits<double>::quiet_NaN();
   if (lower == "inf") return std::numeric_limits<double>::infinity();
@@ -111,13 +111,13 @@ std::optional<double> Number(std::string_view text) {
   return base::ParseDouble(lower);
 }
 
-void AddPair(const std::string& target, const std::string& golden, Row* out) {
+void AddPair(const std::string& target, const std::string& golden, AtbCells* out) {
   out->push_back(target);
   out->push_back(golden);
 }
 
-Row FirstCells(const AtbRow& target, const AtbRow& golden) {
-  Row out;
+AtbCells AtbFirstCells(const AtbRow& target, const AtbRow& golden) {
+  AtbCells out;
   AddPair(target.name, golden.name, &out);
   for (const Column column : {kDevice, kExecution, kDtype, kShape}) {
     AddPair(target.cells[column], golden.cells[column], &out);
@@ -125,43 +125,43 @@ Row FirstCells(const AtbRow& target, const AtbRow& golden) {
   return out;
 }
 
-Row StatisticsRow(const AtbRow& target, const AtbRow& golden) {
-  Row differences;
-  Row relatives;
-  Row values;
+AtbCells AtbStatisticsRow(const AtbRow& target, const AtbRow& golden) {
+  AtbCells differences;
+  AtbCells relatives;
+  AtbCells values;
   for (size_t i = 0; i < 4; ++i) {
     const std::string& t = target.cells[kFirstStatistic + i];
     const std::string& g = golden.cells[kFirstStatistic + i];
     AddPair(t, g, &values);
-    const auto ours = Number(t);
-    const auto theirs = Number(g);
+    const auto ours = AtbNumber(t);
+    const auto theirs = AtbNumber(g);
     if (!ours || !theirs) {
-      differences.emplace_back(kNotAvailable);
-      relatives.emplace_back(kNotAvailable);
+      differences.emplace_back(kNoValue);
+      relatives.emplace_back(kNoValue);
       continue;
     }
     const double difference = *ours - *theirs;
     differences.push_back(base::PythonDoubleText(difference));
     relatives.push_back(difference == 0 ? "0.0"
                         : *theirs == 0
-                            ? std::string(kNotAvailable)
+                            ? std::string(kNoValue)
                             : base::PythonDoubleText(std::fabs(difference / *theirs * 100)));
   }
-  Row out = FirstCells(target, golden);
-  for (const Row& part : {differences, relatives, values}) {
+  AtbCells out = AtbFirstCells(target, golden);
+  for (const AtbCells& part : {differences, relatives, values}) {
     out.insert(out.end(), part.begin(), part.end());
   }
   return out;
 }
 
 std::string FiniteOrNothing(double value) {
-  return std::isnan(value) ? std::string(kNotAvailable)
+  return std::isnan(value) ? std::string(kNoValue)
                            : base::PythonDoubleText(static_cast<double>(static_cast<float>(value)));
 }
 
 // Max, Min, Mean, Norm of a tensor's values as 32 bit floats.
-Row TensorStatistics(const Result<Tensor>& tensor) {
-  Row out(4, std::string(kNotAvailable));
+AtbCells TensorStatistics(const Result<Tensor>& tensor) {
+  AtbCells out(4, std::string(kNoValue));
   if (!tensor.ok() || tensor->element_count() == 0 || tensor->shape().empty()) return out;
   constexpr int64_t kBlock = 4096;
   std::vector<double> values(kBlock);
@@ -190,7 +190,7 @@ Row TensorStatistics(const Result<Tensor>& tensor) {
 }
 
 // `problem` receives why there are no metrics.
-Row TensorRow(const AtbRow& target, const AtbRow& golden, std::string* problem) {
+AtbCells AtbTensorRow(const AtbRow& target, const AtbRow& golden, std::string* problem) {
   const Result<Tensor> ours = OpenAtbTensor(target.path);
   const Result<Tensor> theirs = OpenAtbTensor(golden.path);
   std::array<Cell, kMaxCells> cells = UniformCells(Cell::Kind::kNotAvailable);
@@ -199,39 +199,39 @@ Row TensorRow(const AtbRow& target, const AtbRow& golden, std::string* problem) 
   } else {
     *problem = ours.ok() ? theirs.status().message() : ours.status().message();
   }
-  Row out = FirstCells(target, golden);
+  AtbCells out = AtbFirstCells(target, golden);
   for (size_t i = 0; i < kTensorMetricCount; ++i) {
     const bool whole = cells[kMaxAbsErr].kind == Cell::Kind::kNumber;
     std::string text;
     cells[i].AppendTo(&text);
-    out.push_back(whole && text != "Nan" ? text : std::string(kNotAvailable));
+    out.push_back(whole && text != "Nan" ? text : std::string(kNoValue));
   }
-  const Row of_ours = TensorStatistics(ours);
-  const Row of_theirs = TensorStatistics(theirs);
+  const AtbCells of_ours = TensorStatistics(ours);
+  const AtbCells of_theirs = TensorStatistics(theirs);
   for (size_t i = 0; i < 4; ++i) AddPair(of_ours[i], of_theirs[i], &out);
   return out;
 }
 
-Row ColumnsOf(bool tensors) {
-  Row out;
+AtbCells AtbColumns(bool tensors) {
+  AtbCells out;
   for (const char* name :
        {"Data Name", "Device and PID", "Execution Count", "Data Type", "Data Shape"}) {
     AddPair(Concat("Target ", name), Concat("Golden ", name), &out);
   }
-  const Row metrics = tensors ? Row{"Cosine",
-                                    "Euc Distance",
-                                    "Max Absolute Err",
-                                    "Max Relative Err",
-                                    "One Thousandth Err Ratio",
-                                    "Five Thousandth Err Ratio"}
-                              : Row{"Max Diff",
-                                    "Min Diff",
-                                    "Mean Diff",
-                                    "Norm Diff",
-                                    "Relative Err of Max(%)",
-                                    "Relative Err of Min(%)",
-                                    "Relative Err of Mean(%)",
-                                    "Relative Err of Norm(%)"};
+  const AtbCells metrics = tensors ? AtbCells{"Cosine",
+                                              "Euc Distance",
+                                              "Max Absolute Err",
+                                              "Max Relative Err",
+                                              "One Thousandth Err Ratio",
+                                              "Five Thousandth Err Ratio"}
+                                   : AtbCells{"Max Diff",
+                                              "Min Diff",
+                                              "Mean Diff",
+                                              "Norm Diff",
+                                              "Relative Err of Max(%)",
+                                              "Relative Err of Min(%)",
+                                              "Relative Err of Mean(%)",
+                                              "Relative Err of Norm(%)"};
   out.insert(out.end(), metrics.begin(), metrics.end());
   for (const char* name : {"Max", "Min", "Mean", "Norm"}) {
     AddPair(Concat("Target ", name), Concat("Golden ", name), &out);
@@ -259,13 +259,13 @@ Result<AtbOutcome> CompareAtb(const AtbOptions& options) {
   out.rows = pairs.size();
   out.target_only = target.rows.size() - pairs.size();
   out.golden_only = golden.rows.size() - std::min(golden.rows.size(), pairs.size());
-  TextTable table = {ColumnsOf(target.tensors), std::vector<Row>(pairs.size())};
+  TextTable table = {AtbColumns(target.tensors), std::vector<AtbCells>(pairs.size())};
   std::vector<std::string> problems(pairs.size());
   base::ParallelFor(pairs.size(), [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {
       const auto& [ours, theirs] = pairs[i];
-      table.rows[i] =
-          target.tensors ? TensorRow(*ours, *theirs, &problems[i]) : StatisticsRow(*ours, *theirs);
+      table.rows[i] = target.tensors ? AtbTensorRow(*ours, *theirs, &problems[i])
+                                     : AtbStatisticsRow(*ours, *theirs);
     }
   });
   for (const std::string& problem : problems) {

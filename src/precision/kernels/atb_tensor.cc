@@ -27,14 +27,14 @@ std::optional<Dtype> DtypeOfCode(std::string_view code) {
   return std::nullopt;
 }
 
-struct Header {
+struct AtbHeader {
   std::string_view dtype = "0";
   std::string_view dims;
   size_t end = 0;  // where the values begin
 };
 
-Result<Header> ParseHeader(std::string_view text) {
-  Header out;
+Result<AtbHeader> ParseHeader(std::string_view text) {
+  AtbHeader out;
   for (size_t at = 0; at < text.size();) {
     const size_t end = text.find('\n', at);
     if (end == std::string_view::npos) break;
@@ -59,7 +59,7 @@ Result<Header> ParseHeader(std::string_view text) {
 
 Result<Tensor> ParseAtbTensor(std::span<const std::byte> bytes) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  SONDE_ASSIGN_OR_RETURN(const Header header, ParseHeader(text));
+  SONDE_ASSIGN_OR_RETURN(const AtbHeader header, ParseHeader(text));
   const auto dtype = DtypeOfCode(header.dtype);
   if (!dtype) {
     return base::UnimplementedError(Concat("element type ", header.dtype, " is not supported"));

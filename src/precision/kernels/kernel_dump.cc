@@ -16,10 +16,6 @@ using base::Concat;
 constexpr int kMaxFolderDepth = 20;
 constexpr size_t kMinColumns = 13;
 
-bool IsDigits(std::string_view text) {
-  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
-}
-
 // Folders without folders below them.
 Status FindLowest(const std::string& path, int depth, std::vector<std::string>* out) {
   if (depth > kMaxFolderDepth) {
@@ -39,13 +35,13 @@ Status FindLowest(const std::string& path, int depth, std::vector<std::string>* 
 // "rank_3" or "3" -> 3; -1: no rank.
 int64_t RankOf(std::string_view name) {
   if (name.starts_with("rank_")) name.remove_prefix(5);
-  return IsDigits(name) ? base::ParseInt64(name).value_or(-1) : -1;
+  return base::IsDigits(name) ? base::ParseInt64(name).value_or(-1) : -1;
 }
 
 // Rank and step by the places of their folders; -1: not such a folder.
 std::pair<int64_t, int64_t> PlaceOf(const std::string& path) {
   const std::vector<std::string_view> parts = base::Split(path, '/');
-  if (parts.size() < 4 || !IsDigits(parts.back())) return {-1, -1};
+  if (parts.size() < 4 || !base::IsDigits(parts.back())) return {-1, -1};
   int64_t rank = RankOf(parts[parts.size() - 4]);
   if (rank < 0) rank = RankOf(parts[parts.size() - 3]);
   return {rank, base::ParseInt64(parts.back()).value_or(-1)};
@@ -132,14 +128,14 @@ bool ParseKernelFileName(std::string_view name, KernelRecord* out) {
   // type, name, task, stream, time..., direction, index..., slot, format, "npy"
   if (parts.size() < 9 || parts.back() != "npy") return false;
   size_t at = 4;
-  while (at < parts.size() && IsDigits(parts[at])) ++at;
+  while (at < parts.size() && base::IsDigits(parts[at])) ++at;
   const size_t direction = at;
   if (direction == 4 || direction + 4 > parts.size()) return false;
   if (parts[direction] != "input" && parts[direction] != "output") return false;
   const size_t slot = parts.size() - 3;
   std::string index(parts[direction]);
   for (size_t i = direction + 1; i < slot; ++i) {
-    if (!IsDigits(parts[i])) return false;
+    if (!base::IsDigits(parts[i])) return false;
     index += Concat(".", parts[i]);
   }
   out->name = Concat(parts[1], ".", parts[2], ".", index, ".", parts[slot]);

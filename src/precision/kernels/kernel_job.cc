@@ -248,7 +248,7 @@ KernelRow StatisticsRow(const KernelPair& pair) {
   return out;
 }
 
-std::vector<std::string> ColumnsOf(bool tensors) {
+std::vector<std::string> KernelColumns(bool tensors) {
   std::vector<std::string> out = {
       "NPU Name",           "Bench Name", "NPU Dtype",  "Bench Dtype",  "NPU Tensor Shape",
       "Bench Tensor Shape", "NPU max",    "NPU min",    "NPU mean",     "NPU l2norm",
@@ -304,7 +304,7 @@ Result<KernelOutcome::Table> CompareOne(const KernelOptions& options,
     }
   });
   Count(pairs, rows, &out);
-  TextTable table = {ColumnsOf(target.tensors), {}};
+  TextTable table = {KernelColumns(target.tensors), {}};
   for (KernelRow& row : rows) table.rows.push_back(std::move(row.cells));
   const std::string name = Concat("compare_result_", std::to_string(out.rank), "_",
                                   std::to_string(out.step), "_", TimeStamp());

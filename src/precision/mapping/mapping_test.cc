@@ -84,7 +84,7 @@ TEST_F(MappingTest, Data) {
   EXPECT_EQ(mapping->Map("c"), "c");
 }
 
-std::string Call(const std::string& name) {
+std::string MappedCall(const std::string& name) {
   return "\"" + name + R"(": {"input_args": [{"type": "torch.Tensor", "dtype": "torch.float32",
       "shape": [1], "Max": 1.0}], "parameters": {"gamma": {"type": "torch.Tensor",
       "dtype": "torch.float32", "shape": [1]}}})";
@@ -92,14 +92,14 @@ std::string Call(const std::string& name) {
 
 TEST_F(MappingTest, LayersByTheirPlaceInTheTree) {
   const auto target =
-      DumpOf("{" + Call("Module.language_model.encoder.layers.2.mlp.MLP.forward.0") + "," +
-                 Call("Torch.mm.4.forward") + "," + Call("Torch.mm.5.forward") + "," +
-                 Call("Torch.mm.4.backward") + "}",
+      DumpOf("{" + MappedCall("Module.language_model.encoder.layers.2.mlp.MLP.forward.0") + "," +
+                 MappedCall("Torch.mm.4.forward") + "," + MappedCall("Torch.mm.5.forward") + "," +
+                 MappedCall("Torch.mm.4.backward") + "}",
              "statistics", "mindspore");
   const auto golden =
-      DumpOf("{" + Call("Module.decoder.layers.2.ffn.FFN.forward.0") + "," +
-             Call("Functional.mm.0.forward") + "," + Call("Functional.mm.1.forward") + "," +
-             Call("Functional.mm.0.backward") + "}");
+      DumpOf("{" + MappedCall("Module.decoder.layers.2.ffn.FFN.forward.0") + "," +
+             MappedCall("Functional.mm.0.forward") + "," + MappedCall("Functional.mm.1.forward") +
+             "," + MappedCall("Functional.mm.0.backward") + "}");
   const auto target_tree = ConstructFile::Parse(
       R"({"Module.GPTModel.forward.0": null,
           "Module.language_model.encoder.layers.2.mlp.MLP.forward.0": null,

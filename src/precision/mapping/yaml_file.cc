@@ -11,12 +11,12 @@ namespace {
 using base::Concat;
 
 constexpr size_t kMaxBytes = size_t{1} << 20U;
-constexpr int kMaxDepth = 100;
+constexpr int kMostYamlDepth = 100;
 // Aliases can make a small file enormous.
 constexpr size_t kMaxNodes = 200'000;
 
 Status Convert(const YAML::Node& from, int depth, size_t* nodes, YamlNode* to) {
-  if (depth > kMaxDepth) return base::CorruptDataError("nested deeper than 100 levels");
+  if (depth > kMostYamlDepth) return base::CorruptDataError("nested deeper than 100 levels");
   if (++*nodes > kMaxNodes) return base::CorruptDataError("more than 200000 values");
   switch (from.Type()) {
     case YAML::NodeType::Null:
@@ -57,13 +57,13 @@ bool IsTooDeep(std::string_view text) {
       continue;
     }
     if (at_line_begin && (c == ' ' || c == '-' || c == '?')) {
-      if (++indent > static_cast<size_t>(kMaxDepth) * 16) return true;
+      if (++indent > static_cast<size_t>(kMostYamlDepth) * 16) return true;
       continue;
     }
     at_line_begin = false;
     if (c == '[' || c == '{') ++brackets;
     if (c == ']' || c == '}') --brackets;
-    if (brackets > kMaxDepth) return true;
+    if (brackets > kMostYamlDepth) return true;
   }
   return false;
 }

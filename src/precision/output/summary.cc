@@ -31,7 +31,7 @@ std::string StatText(const DumpRow* row, Statistic which) {
   return std::string(base::Trim(out));
 }
 
-std::string CellText(const Cell& cell) {
+std::string ShownCell(const Cell& cell) {
   std::string out;
   cell.AppendTo(&out);
   return out;
@@ -67,15 +67,15 @@ std::vector<std::string> SideBySideRow(Mode mode, const ComparedRow& row, std::s
   } else if (mode == Mode::kTensor) {
     out.push_back(StatText(row.target, kNorm));
     out.push_back(StatText(row.golden, kNorm));
-    out.push_back(CellText(row.cells[kCosine]));
-    out.push_back(CellText(row.cells[kMaxAbsErr]));
-    out.push_back(CellText(row.cells[kOneThousandth]));
+    out.push_back(ShownCell(row.cells[kCosine]));
+    out.push_back(ShownCell(row.cells[kMaxAbsErr]));
+    out.push_back(ShownCell(row.cells[kOneThousandth]));
   } else {
     for (const Statistic which : {kMax, kMean, kNorm}) {
       out.push_back(StatText(row.target, which));
       out.push_back(StatText(row.golden, which));
     }
-    out.push_back(CellText(row.cells[kStatisticCount + kNorm]));
+    out.push_back(ShownCell(row.cells[kStatisticCount + kNorm]));
   }
   out.emplace_back(VerdictText(row.verdict));
   return out;

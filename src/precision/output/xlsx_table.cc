@@ -9,7 +9,7 @@
 namespace sonde::precision {
 namespace {
 
-constexpr lxw_row_t kMaxSheetRows = 1'048'576;
+constexpr lxw_row_t kRowsOfASheet = 1'048'576;
 
 }  // namespace
 
@@ -58,7 +58,7 @@ void XlsxTable::Empty() { ++impl_->column; }
 
 void XlsxTable::EndRow() {
   impl_->column = 0;
-  if (++impl_->row == kMaxSheetRows) impl_->AddSheet();
+  if (++impl_->row == kRowsOfASheet) impl_->AddSheet();
 }
 
 Status XlsxTable::Close() {

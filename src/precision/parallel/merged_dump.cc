@@ -17,11 +17,7 @@ namespace {
 
 using base::Concat;
 
-bool IsDigits(std::string_view text) {
-  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
-}
-
-std::string JsonText(std::string_view text) {
+std::string QuotedJson(std::string_view text) {
   std::string out;
   AppendJsonText(text, &out);
   return out;
@@ -49,11 +45,11 @@ struct Place {
   std::string Json() const {
     if (below.empty()) return record.empty() ? "null" : std::string(record);
     const bool list = std::all_of(below.begin(), below.end(),
-                                  [](const auto& entry) { return IsDigits(entry.first); });
+                                  [](const auto& entry) { return base::IsDigits(entry.first); });
     std::string out;
     for (const auto& [key, place] : below) {
       out += out.empty() ? "" : ", ";
-      out += list ? place->Json() : Concat(JsonText(key), ": ", place->Json());
+      out += list ? place->Json() : Concat(QuotedJson(key), ": ", place->Json());
     }
     return list ? Concat("[", out, "]") : Concat("{", out, "}");
   }
@@ -71,7 +67,7 @@ class Entry {
       case Section::kInput:
         if (backward_) {
           input_.Put(path, row.raw);
-        } else if (IsDigits(path.substr(0, path.find('.')))) {
+        } else if (base::IsDigits(path.substr(0, path.find('.')))) {
           arguments_.Put(path, row.raw);
         } else {
           named_arguments_.Put(path, row.raw);
@@ -93,7 +89,7 @@ class Entry {
   std::string Json(const std::string& merge_info) const {
     std::string out;
     const auto add = [&out](std::string_view name, const std::string& json) {
-      out += Concat(out.empty() ? "" : ", ", JsonText(name), ": ", json);
+      out += Concat(out.empty() ? "" : ", ", QuotedJson(name), ": ", json);
     };
     for (const auto& [name, record] : gradients_) add(name, Concat("[", record, "]"));
     if (gradients_.empty()) {
@@ -126,8 +122,8 @@ class Entry {
 std::string DumpJson(const MergedGraph& merged) {
   const DumpFile& dump = *merged.folder->dump;
   std::string out =
-      Concat("{\"task\": ", JsonText(dump.task()), ", \"level\": ", JsonText(dump.level()),
-             ", \"framework\": ", JsonText(dump.framework()),
+      Concat("{\"task\": ", QuotedJson(dump.task()), ", \"level\": ", QuotedJson(dump.level()),
+             ", \"framework\": ", QuotedJson(dump.framework()),
              ", \"dump_data_dir\": null, \"is_merged\": true, \"data\": {");
   bool first = true;
   for (const int32_t index : merged.graph->post_order()) {
@@ -139,7 +135,7 @@ std::string DumpJson(const MergedGraph& merged) {
       const DumpRow& row = dump.rows()[i];
       entry.Add(row, row.name.substr(std::min(api.name.size() + 1, row.name.size())));
     }
-    out += Concat(first ? "\n" : ",\n", JsonText(api.name), ": ",
+    out += Concat(first ? "\n" : ",\n", QuotedJson(api.name), ": ",
                   entry.Json(merged.merge_info[static_cast<size_t>(index)]));
     first = false;
   }
@@ -154,9 +150,9 @@ std::string ConstructJson(const MergedGraph& merged) {
     if (node.parent == kNoNode) continue;
     const std::string parent = node.parent == merged.graph->root()
                                    ? "null"
-                                   : JsonText(merged.graph->node(node.parent).name);
+                                   : QuotedJson(merged.graph->node(node.parent).name);
     out += Concat(
-        out.size() > 1 ? ",\n" : "\n", JsonText(node.name), ": ",
+        out.size() > 1 ? ",\n" : "\n", QuotedJson(node.name), ": ",
         steps < 0 ? parent : Concat("[", parent, ", ", std::to_string(node.micro_step), "]"));
   }
   if (steps >= 0) out += Concat(",\n\"megatron_micro_step_number\": ", std::to_string(steps));
@@ -169,7 +165,7 @@ std::string StackJson(const MergedGraph& merged) {
     const GraphNode& node = merged.graph->node(index);
     if (node.stack == StackFile::kNoStack) continue;
     std::string& list = names[node.stack];
-    list += Concat(list.empty() ? "" : ", ", JsonText(node.name));
+    list += Concat(list.empty() ? "" : ", ", QuotedJson(node.name));
   }
   std::string out = "{";
   for (const auto& [stack, list] : names) {

@@ -16,10 +16,6 @@ using base::Concat;
 constexpr std::string_view kForward = ".forward.";
 constexpr std::string_view kBackward = ".backward.";
 
-bool Holds(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
-
 bool IsLayer(const MergeNode& node) {
   return FindLayerNumber(node.name).begin != std::string_view::npos;
 }
@@ -73,7 +69,7 @@ bool PipelineMerger::AreParts(int32_t main, const std::vector<int32_t>& twins) c
     return true;
   }
   // A backward call may have no output: its forward call tells.
-  if (!Holds(node.name, kBackward)) return false;
+  if (!base::Contains(node.name, kBackward)) return false;
   const int32_t forward =
       MergeForest::Find(*trees_[0], base::ReplaceAll(node.name, kBackward, kForward));
   return forward != kNoNode && forest_.node(forward).pipeline_merged;
@@ -139,9 +135,9 @@ void PipelineMerger::MergeNodes(int32_t main) {
   });
   // A wrapper: what comes out at the end of the pipeline.
   const MergeNode& last = forest_.node(twins.back());
-  if (!input && output && Holds(node.name, kForward)) {
+  if (!input && output && base::Contains(node.name, kForward)) {
     node.outputs = last.outputs;
-  } else if (input && !output && Holds(node.name, kBackward)) {
+  } else if (input && !output && base::Contains(node.name, kBackward)) {
     node.inputs = last.inputs;
   }
   TakeUnique(main, twins);

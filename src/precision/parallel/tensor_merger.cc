@@ -115,10 +115,6 @@ ModuleName ParseModule(const MergeNode& node) {
   return {parts[parts.size() - 3], parts[parts.size() - 2]};
 }
 
-bool Holds(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
-
 }  // namespace
 
 bool IsMergedDtype(std::string_view dtype) {
@@ -194,7 +190,7 @@ void TensorMerger::Note(int32_t index, const std::vector<int32_t>& twins, const 
 bool TensorMerger::TakeReduced(int32_t matmul, int32_t reduce) {
   auto& from = forest_.node(reduce);
   auto& to = forest_.node(matmul);
-  const size_t input = Holds(from.name, "all_reduce") ? 0 : 1;
+  const size_t input = base::Contains(from.name, "all_reduce") ? 0 : 1;
   if (from.outputs.empty() || from.inputs.size() <= input) return false;
   if (!SameStatistics(to.outputs[0], from.inputs[input], false)) return false;
   const std::vector<int32_t> twins = Twins(matmul);
@@ -210,19 +206,21 @@ bool TensorMerger::TakeReduced(int32_t matmul, int32_t reduce) {
 
 void TensorMerger::MergeMatmuls(int32_t module) {
   const ModuleName name = ParseModule(forest_.node(module));
-  const bool row = name.direction == "forward" && Holds(name.type, "RowParallelLinear");
-  const bool column = name.direction == "backward" && Holds(name.type, "ColumnParallelLinear");
+  const bool row = name.direction == "forward" && base::Contains(name.type, "RowParallelLinear");
+  const bool column =
+      name.direction == "backward" && base::Contains(name.type, "ColumnParallelLinear");
   if (!row && !column) return;
   std::vector<int32_t> reduces;
   for (const int32_t child : forest_.node(module).children) {
     const std::string& call = forest_.node(child).name;
-    if (Holds(call, "_reduce_scatter_base") || Holds(call, "reduce_scatter_tensor") ||
-        Holds(call, "all_reduce")) {
+    if (base::Contains(call, "_reduce_scatter_base") ||
+        base::Contains(call, "reduce_scatter_tensor") || base::Contains(call, "all_reduce")) {
       reduces.push_back(child);
     }
   }
   for (const int32_t child : forest_.node(module).children) {
-    if (!Holds(forest_.node(child).name, "matmul") || forest_.node(child).outputs.empty()) continue;
+    if (!base::Contains(forest_.node(child).name, "matmul") || forest_.node(child).outputs.empty())
+      continue;
     const auto used = std::find_if(reduces.begin(), reduces.end(),
                                    [&](int32_t reduce) { return TakeReduced(child, reduce); });
     if (used != reduces.end()) reduces.erase(used);
@@ -249,7 +247,7 @@ void TensorMerger::MergeColumnToRow(int32_t column) {
   const auto& node = forest_.node(column);
   const ModuleName name = ParseModule(node);
   if (!node.merge_info.empty() || name.direction != "forward" ||
-      !Holds(name.type, "ColumnParallelLinear") || node.parent == kNoNode) {
+      !base::Contains(name.type, "ColumnParallelLinear") || node.parent == kNoNode) {
     return;
   }
   const std::vector<int32_t>& siblings = forest_.node(node.parent).children;
@@ -257,9 +255,9 @@ void TensorMerger::MergeColumnToRow(int32_t column) {
   size_t end = siblings.size();
   for (size_t i = 0; i < siblings.size(); ++i) {
     const std::string& sibling = forest_.node(siblings[i]).name;
-    if (Holds(sibling, node.name)) {
+    if (base::Contains(sibling, node.name)) {
       begin = i;
-    } else if (Holds(sibling, "RowParallelLinear")) {
+    } else if (base::Contains(sibling, "RowParallelLinear")) {
       end = i;
     }
   }
@@ -277,7 +275,7 @@ void TensorMerger::MergeColumnToRow(int32_t column) {
     const std::vector<int32_t> twins = Twins(index);
     Differing found = Compare(index, twins, true);
     if (found.empty()) continue;
-    const bool matmul = Holds(each.name, "matmul");
+    const bool matmul = base::Contains(each.name, "matmul");
     const auto leave_out = [&found](std::string_view key) {
       std::erase_if(found.inputs, [key](const auto& rows) { return rows.first == key; });
     };

@@ -11,7 +11,7 @@
 namespace sonde::precision {
 namespace {
 
-std::vector<double> Values(const Tensor& tensor) {
+std::vector<double> CalibrationValues(const Tensor& tensor) {
   std::vector<double> out(static_cast<size_t>(tensor.element_count()));
   tensor.ReadDoubles(0, out.size(), out.data());
   return out;
@@ -25,19 +25,19 @@ TEST(MatrixTest, ProductsByHand) {
   const Tensor swap = Tensor::OfFloats({2, 2}, {0, 1, 1, 0});
   const auto right = MultiplyRight(value, swap);
   ASSERT_TRUE(right.ok());
-  EXPECT_EQ(Values(*right), (Doubles{2, 1, 4, 3}));
+  EXPECT_EQ(CalibrationValues(*right), (Doubles{2, 1, 4, 3}));
   EXPECT_EQ(right->dtype(), Dtype::kFloat32);
   const auto left = MultiplyLeft(swap, value);
   ASSERT_TRUE(left.ok());
-  EXPECT_EQ(Values(*left), (Doubles{3, 4, 1, 2}));
+  EXPECT_EQ(CalibrationValues(*left), (Doubles{3, 4, 1, 2}));
   const Tensor wide = Tensor::OfDoubles({2, 3}, {1, 0, 2, 0, 1, 2});
   const auto wider = MultiplyRight(value, wide);
   ASSERT_TRUE(wider.ok());
   EXPECT_EQ(wider->shape(), (Shape{1, 2, 3}));
-  EXPECT_EQ(Values(*wider), (Doubles{1, 2, 6, 3, 4, 14}));
+  EXPECT_EQ(CalibrationValues(*wider), (Doubles{1, 2, 6, 3, 4, 14}));
   const Tensor vector = Tensor::OfDoubles({2}, {5, 7});
-  EXPECT_EQ(Values(*MultiplyRight(vector, swap)), (Doubles{7, 5}));
-  EXPECT_EQ(Values(*MultiplyLeft(swap, vector)), (Doubles{7, 5}));
+  EXPECT_EQ(CalibrationValues(*MultiplyRight(vector, swap)), (Doubles{7, 5}));
+  EXPECT_EQ(CalibrationValues(*MultiplyLeft(swap, vector)), (Doubles{7, 5}));
   EXPECT_FALSE(MultiplyRight(value, Tensor::OfDoubles({3, 2}, Doubles(6))).ok());
   EXPECT_FALSE(MultiplyRight(value, vector).ok());
 }
@@ -54,11 +54,11 @@ TEST(CalibrationTest, AppliesWhatTheFileNames) {
   const auto calibration = Calibration::Load(path);
   ASSERT_TRUE(calibration.ok()) << calibration.status().ToString();
   const Tensor value = Tensor::OfFloats({1, 2}, {1, 1});
-  EXPECT_EQ(Values((*calibration)->Apply(value, "a.pt", true)), (Doubles{3, 5, 7}));
-  EXPECT_EQ(Values((*calibration)->Apply(value, "a.pt", false)), (Doubles{1, 1}));
-  EXPECT_EQ(Values((*calibration)->Apply(value, "b.pt", true)), (Doubles{1, 1}));
+  EXPECT_EQ(CalibrationValues((*calibration)->Apply(value, "a.pt", true)), (Doubles{3, 5, 7}));
+  EXPECT_EQ(CalibrationValues((*calibration)->Apply(value, "a.pt", false)), (Doubles{1, 1}));
+  EXPECT_EQ(CalibrationValues((*calibration)->Apply(value, "b.pt", true)), (Doubles{1, 1}));
   const Tensor misfit = Tensor::OfFloats({3}, {1, 2, 3});
-  EXPECT_EQ(Values((*calibration)->Apply(misfit, "a.pt", true)), (Doubles{1, 2, 3}));
+  EXPECT_EQ(CalibrationValues((*calibration)->Apply(misfit, "a.pt", true)), (Doubles{1, 2, 3}));
   EXPECT_EQ((*calibration)->warnings().size(), 4U);
   ASSERT_TRUE(base::WriteFileAtomically(path, "right_matmul: {target_tensor_map: [1]}\n").ok());
   EXPECT_FALSE(Calibration::Load(path).ok());

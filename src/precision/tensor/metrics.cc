@@ -15,9 +15,9 @@
 namespace sonde::precision {
 namespace {
 
-constexpr size_t kLanes = 8;
-constexpr size_t kBlock = 4096;               // elements that stay in the first-level cache
-constexpr int64_t kPiece = int64_t{1} << 20;  // elements summed by one thread at a time
+constexpr size_t kMetricLanes = 8;
+constexpr size_t kMetricBlock = 4096;               // elements that stay in the first-level cache
+constexpr int64_t kMetricPiece = int64_t{1} << 20;  // elements summed by one thread at a time
 constexpr double kDecimals = 12;
 constexpr double kCosineCoarse = 0.9999;  // above it six decimals are kept
 
@@ -49,18 +49,18 @@ struct Sums {
 // without changing the order of additions.
 template <class T>
 struct Lanes {
-  double dot[kLanes] = {};
-  double target_squares[kLanes] = {};
-  double golden_squares[kLanes] = {};
-  double difference_squares[kLanes] = {};
-  double max_difference[kLanes] = {};
-  T max_relative[kLanes] = {};
-  uint32_t below_one[kLanes] = {};
-  uint32_t below_five[kLanes] = {};
+  double dot[kMetricLanes] = {};
+  double target_squares[kMetricLanes] = {};
+  double golden_squares[kMetricLanes] = {};
+  double difference_squares[kMetricLanes] = {};
+  double max_difference[kMetricLanes] = {};
+  T max_relative[kMetricLanes] = {};
+  uint32_t below_one[kMetricLanes] = {};
+  uint32_t below_five[kMetricLanes] = {};
 
   SONDE_INLINE void Step(const T* n, const T* b) {
     constexpr T kEpsilon = std::numeric_limits<T>::epsilon();
-    for (size_t i = 0; i < kLanes; ++i) {
+    for (size_t i = 0; i < kMetricLanes; ++i) {
       const auto nd = static_cast<double>(n[i]);
       const auto bd = static_cast<double>(b[i]);
       const double difference = nd - bd;
@@ -81,7 +81,7 @@ struct Lanes {
 
   SONDE_INLINE Sums Total() const {
     Sums out;
-    for (size_t i = 0; i < kLanes; ++i) {
+    for (size_t i = 0; i < kMetricLanes; ++i) {
       Sums lane;
       lane.dot = dot[i];
       lane.target_squares = target_squares[i];
@@ -100,10 +100,10 @@ struct Lanes {
 template <class T>
 SONDE_INLINE bool AllFinite(const T* values, size_t count) {
   // x * 0 is 0 for finite numbers and NaN for all others.
-  T sum[kLanes] = {};
+  T sum[kMetricLanes] = {};
   size_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) {
-    for (size_t lane = 0; lane < kLanes; ++lane) sum[lane] += values[i + lane] * T{0};
+  for (; i + kMetricLanes <= count; i += kMetricLanes) {
+    for (size_t lane = 0; lane < kMetricLanes; ++lane) sum[lane] += values[i + lane] * T{0};
   }
   T total = 0;
   for (const T lane : sum) total += lane;
@@ -142,9 +142,9 @@ SONDE_INLINE Sums SumBlock(T* n, T* b, size_t count) {
     }
   }
   Lanes<T> lanes;
-  const size_t padded = (count + kLanes - 1) / kLanes * kLanes;
+  const size_t padded = (count + kMetricLanes - 1) / kMetricLanes * kMetricLanes;
   for (size_t i = count; i < padded; ++i) n[i] = b[i] = T{0};
-  for (size_t i = 0; i < padded; i += kLanes) lanes.Step(n + i, b + i);
+  for (size_t i = 0; i < padded; i += kMetricLanes) lanes.Step(n + i, b + i);
   Sums out = lanes.Total();
   out.below_one -= padded - count;
   out.below_five -= padded - count;
@@ -175,12 +175,12 @@ auto ChooseSumBlock() {
 
 template <class T>
 Sums SumPiece(const Tensor& target, const Tensor& golden, int64_t begin, int64_t end) {
-  alignas(64) T n[kBlock];
-  alignas(64) T b[kBlock];
+  alignas(64) T n[kMetricBlock];
+  alignas(64) T b[kMetricBlock];
   const auto sum_block = ChooseSumBlock<T>();
   Sums out;
   while (begin < end && !out.specials_differ) {
-    const auto count = static_cast<size_t>(std::min<int64_t>(kBlock, end - begin));
+    const auto count = static_cast<size_t>(std::min<int64_t>(kMetricBlock, end - begin));
     ReadBlock(target, begin, count, n);
     ReadBlock(golden, begin, count, b);
     out.Add(sum_block(n, b, count));
@@ -192,11 +192,11 @@ Sums SumPiece(const Tensor& target, const Tensor& golden, int64_t begin, int64_t
 // Complex numbers: the dot product is the real part of <n, b>, magnitudes are moduli.
 Sums SumComplexPiece(const Tensor& target, const Tensor& golden, int64_t begin, int64_t end) {
   constexpr double kEpsilon = std::numeric_limits<double>::epsilon();
-  std::vector<double> n(kBlock * 2);
-  std::vector<double> b(kBlock * 2);
+  std::vector<double> n(kMetricBlock * 2);
+  std::vector<double> b(kMetricBlock * 2);
   Sums out;
   while (begin < end && !out.specials_differ) {
-    const auto count = static_cast<size_t>(std::min<int64_t>(kBlock, end - begin));
+    const auto count = static_cast<size_t>(std::min<int64_t>(kMetricBlock, end - begin));
     target.ReadDoubles(begin, count, n.data());
     golden.ReadDoubles(begin, count, b.data());
     if (!ClearSpecials(n.data(), b.data(), count * 2)) out.specials_differ = true;
@@ -223,11 +223,11 @@ Sums SumAll(const Tensor& target, const Tensor& golden) {
   const bool complex = IsComplex(target.dtype()) || IsComplex(golden.dtype());
   const bool narrow = IsFloatOrNarrower(target.dtype()) && IsFloatOrNarrower(golden.dtype());
   const auto piece = complex ? &SumComplexPiece : narrow ? &SumPiece<float> : &SumPiece<double>;
-  std::vector<Sums> sums(static_cast<size_t>((count + kPiece - 1) / kPiece));
+  std::vector<Sums> sums(static_cast<size_t>((count + kMetricPiece - 1) / kMetricPiece));
   base::ParallelFor(sums.size(), [&](size_t from, size_t to) {
     for (size_t i = from; i < to; ++i) {
-      const int64_t begin = static_cast<int64_t>(i) * kPiece;
-      const int64_t end = std::min(begin + kPiece, count);
+      const int64_t begin = static_cast<int64_t>(i) * kMetricPiece;
+      const int64_t end = std::min(begin + kMetricPiece, count);
       sums[i] = piece(target, golden, begin, end);
       // A file may be larger than the memory. Small ones are unmapped soon anyway.
       if (sums.size() > 1) {

@@ -18,7 +18,7 @@ using base::CorruptDataError;
 
 constexpr size_t kMaxHeaderBytes = 1U << 20U;
 
-struct Header {
+struct NpyHeader {
   std::string_view descr;
   std::string_view fortran_order;
   std::string_view shape;
@@ -114,8 +114,8 @@ Result<Tensor> ParseNpyFile(std::span<const std::byte> bytes) {
     return CorruptDataError("the header reaches beyond the file");
   }
   const std::string_view dict = text.substr(begin, length);
-  const Header header = {ValueOf(dict, "descr"), ValueOf(dict, "fortran_order"),
-                         ValueOf(dict, "shape")};
+  const NpyHeader header = {ValueOf(dict, "descr"), ValueOf(dict, "fortran_order"),
+                            ValueOf(dict, "shape")};
   const auto element = ElementFromDescr(header.descr);
   if (!element) {
     return base::UnimplementedError(Concat("element type ", header.descr, " is not supported"));

@@ -16,7 +16,7 @@ namespace {
 
 using Doubles = std::vector<double>;
 
-Doubles Values(const Tensor& tensor) {
+Doubles ComparisonValues(const Tensor& tensor) {
   Doubles out(static_cast<size_t>(tensor.element_count()));
   tensor.ReadDoubles(0, out.size(), out.data());
   return out;
@@ -24,9 +24,9 @@ Doubles Values(const Tensor& tensor) {
 
 TEST(TensorTest, RowsBehindBecomeZero) {
   const Tensor packed = Tensor::OfFloats({3, 2}, {1, 2, 3, 4, 5, 6});
-  EXPECT_EQ(Values(packed.WithZerosFrom(2)), (Doubles{1, 2, 3, 4, 0, 0}));
-  EXPECT_EQ(Values(packed.WithZerosFrom(0)), Doubles(6, 0.0));
-  EXPECT_EQ(Values(packed.WithZerosFrom(3)), Values(packed));
+  EXPECT_EQ(ComparisonValues(packed.WithZerosFrom(2)), (Doubles{1, 2, 3, 4, 0, 0}));
+  EXPECT_EQ(ComparisonValues(packed.WithZerosFrom(0)), Doubles(6, 0.0));
+  EXPECT_EQ(ComparisonValues(packed.WithZerosFrom(3)), ComparisonValues(packed));
   EXPECT_EQ(packed.WithZerosFrom(1).dtype(), Dtype::kFloat32);
   const std::vector<int16_t> storage = {1, 4, 2, 5, 3, 6};
   const auto strided =
@@ -34,8 +34,8 @@ TEST(TensorTest, RowsBehindBecomeZero) {
   const auto turned =
       Tensor::Make(Dtype::kInt16, {2, 3}, {1, 2}, 0, std::as_bytes(std::span(storage)));
   ASSERT_TRUE(strided.ok() && turned.ok());
-  EXPECT_EQ(Values(turned->WithZerosFrom(1)), (Doubles{1, 2, 3, 0, 0, 0}));
-  EXPECT_EQ(Values(strided->WithZerosFrom(1)), (Doubles{1, 4, 0, 0, 0, 0}));
+  EXPECT_EQ(ComparisonValues(turned->WithZerosFrom(1)), (Doubles{1, 2, 3, 0, 0, 0}));
+  EXPECT_EQ(ComparisonValues(strided->WithZerosFrom(1)), (Doubles{1, 4, 0, 0, 0, 0}));
 }
 
 template <class T>

@@ -117,7 +117,7 @@ std::vector<ApiStatisticRow> ApiStatistic(const DeviceView& view, ApiTexts& text
 
 namespace {
 
-void Run(const DeviceView& view, store::RowSink& rows) {
+void RunApiStatistic(const DeviceView& view, store::RowSink& rows) {
   ApiTexts texts;
   for (const ApiStatisticRow& row : ApiStatistic(view, texts)) row.Write(rows);
 }
@@ -129,6 +129,6 @@ constexpr Recipe kApiStatisticRecipe = {
     &kApiStatistic,
     Reads<store::SliceRow, store::ApiCallRow, store::DeviceTaskRow, store::CommunicationOpRow>()
         .WithBounds(),
-    &Run};
+    &RunApiStatistic};
 
 }  // namespace sonde::recipes

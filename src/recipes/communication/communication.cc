@@ -176,7 +176,7 @@ namespace {
 SONDE_RESULT(CommunicationRecord, kCommunication, "communication", SONDE_COLUMNS_COMMUNICATION,
              "a communication operation with its times")
 
-void Run(const DeviceView& view, store::RowSink& rows) {
+void RunCommunication(const DeviceView& view, store::RowSink& rows) {
   for (const CommunicationStep& step : Communication(view)) {
     for (const CommunicationRow& row : step.rows) {
       const CommunicationView& shown = view.communications[row.index];
@@ -206,7 +206,7 @@ constexpr Recipe kCommunicationRecipe = {
           store::CommunicationGroupRow>()
         .WithBounds()
         .WithWaits(),
-    &Run,
+    &RunCommunication,
     /*version=*/4};
 
 }  // namespace sonde::recipes

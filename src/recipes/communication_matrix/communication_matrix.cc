@@ -19,7 +19,7 @@ constexpr std::array<std::string_view, 13> kWords = {
     "reducescatter", "scatter", "alltoall", "alltoallv", "alltoallvc", "batchsendrecv"};
 
 // An operation's part in a link; groups of thousands of ranks make millions of them.
-struct Part {
+struct MatrixPart {
   int64_t size_bytes;
   int64_t time_ns;
   Transport transport;
@@ -35,14 +35,14 @@ struct Group {
   uint64_t hash = 0;
   bool is_p2p = false;
   // Links in the order of first appearance, each with its operations.
-  std::vector<std::pair<std::pair<int64_t, int64_t>, std::vector<Part>>> links;
+  std::vector<std::pair<std::pair<int64_t, int64_t>, std::vector<MatrixPart>>> links;
 
-  std::vector<Part>& PartsOf(const Link& link) {
+  std::vector<MatrixPart>& PartsOf(const Link& link) {
     const std::pair key(link.src_rank, link.dst_rank);
     // The links of one operation mostly come in the order of those of the last.
     if (next_ >= links.size() || links[next_].first != key) {
       const auto [place, is_new] = places_.try_emplace(key, links.size());
-      if (is_new) links.emplace_back(key, std::vector<Part>());
+      if (is_new) links.emplace_back(key, std::vector<MatrixPart>());
       next_ = place->second;
     }
     return links[next_++].second;
@@ -53,12 +53,12 @@ struct Group {
   size_t next_ = 0;
 };
 
-double Speed(const Part& part) { return BandwidthGbPerS(part.size_bytes, part.time_ns); }
+double Speed(const MatrixPart& part) { return BandwidthGbPerS(part.size_bytes, part.time_ns); }
 
-Part Total(const std::vector<Part>& parts) {
-  Part total = parts.front();
+MatrixPart Total(const std::vector<MatrixPart>& parts) {
+  MatrixPart total = parts.front();
   total.size_bytes = total.time_ns = 0;
-  for (const Part& part : parts) {
+  for (const MatrixPart& part : parts) {
     total.size_bytes += part.size_bytes;
     total.time_ns += part.time_ns;
     total.is_nominal |= part.is_nominal;
@@ -77,7 +77,7 @@ void AddEntries(const DeviceView& view, const Group& group, std::vector<MatrixEn
     by_place[i].is_p2p = group.is_p2p;
   }
   for (const auto& [ranks, parts] : group.links) {
-    const auto add = [&, &link_ranks = ranks](size_t place, const Part& part) {
+    const auto add = [&, &link_ranks = ranks](size_t place, const MatrixPart& part) {
       by_place[place].cells.push_back(
           {{link_ranks.first, link_ranks.second, part.transport, part.size_bytes, part.time_ns},
            view.communications[part.operation].name,
@@ -134,8 +134,9 @@ std::vector<MatrixEntry> CommunicationMatrix(const DeviceView& view,
   std::vector<MatrixEntry> entries;
   for (Group& group : groups) {
     for (auto& [ranks, parts] : group.links) {
-      std::stable_sort(parts.begin(), parts.end(),
-                       [](const Part& a, const Part& b) { return Speed(a) > Speed(b); });
+      std::stable_sort(parts.begin(), parts.end(), [](const MatrixPart& a, const MatrixPart& b) {
+        return Speed(a) > Speed(b);
+      });
     }
     AddEntries(view, group, entries);
   }
@@ -218,7 +219,7 @@ class Delivered {
   bool is_found_ = false;
 };
 
-void Run(const DeviceView& view, store::RowSink& rows) {
+void RunCommunicationMatrix(const DeviceView& view, store::RowSink& rows) {
   if (Delivered(rows).Run(*view.data)) return;
   for (const CommunicationStep& step : Communication(view)) {
     for (const MatrixEntry& entry : CommunicationMatrix(view, step)) {
@@ -247,7 +248,7 @@ constexpr Recipe kCommunicationMatrixRecipe = {
           store::CommunicationGroupRow, store::SourceTextRow>()
         .WithBounds()
         .WithWaits(),
-    &Run,
+    &RunCommunicationMatrix,
     /*version=*/3};
 
 }  // namespace sonde::recipes

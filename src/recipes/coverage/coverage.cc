@@ -7,7 +7,7 @@
 namespace sonde::recipes {
 namespace {
 
-class Rows {
+class CoverageRows {
  public:
   void Add(std::string_view what, int64_t covered, int64_t total) {
     if (total <= 0) return;
@@ -20,7 +20,7 @@ class Rows {
   std::vector<CoverageRow> rows_;
 };
 
-void AddSlices(const TraceData& data, Rows& rows) {
+void AddSlices(const TraceData& data, CoverageRows& rows) {
   int64_t lost = 0;
   for (const ImportIssue& issue : data.issues) {
     if (issue.code == "records_dropped") lost += issue.count;
@@ -43,7 +43,7 @@ std::vector<bool> Launched(const TraceData& data) {
   return launched;
 }
 
-void AddTasks(const TraceData& data, Rows& rows) {
+void AddTasks(const TraceData& data, CoverageRows& rows) {
   const std::vector<bool> has_arrow = Launched(data);
   int64_t all_ns = 0;
   int64_t in_steps_ns = 0;
@@ -63,7 +63,7 @@ void AddTasks(const TraceData& data, Rows& rows) {
   rows.Add("device_tasks", launched, kernels);
 }
 
-void AddLinks(const TraceData& data, Rows& rows) {
+void AddLinks(const TraceData& data, CoverageRows& rows) {
   int64_t backward = 0;
   std::vector<bool> is_linked(data.slices.size());
   for (const store::FlowRow& flow : data.flows) {
@@ -80,7 +80,7 @@ void AddLinks(const TraceData& data, Rows& rows) {
   rows.Add("backward", linked, backward);
 }
 
-void AddRequests(const DeviceView& view, Rows& rows) {
+void AddRequests(const DeviceView& view, CoverageRows& rows) {
   if (view.data->tables == nullptr) return;
   const auto requests = view.data->tables->Rows<store::RequestRow>();
   const auto whole = std::count_if(requests.begin(), requests.end(),
@@ -88,14 +88,14 @@ void AddRequests(const DeviceView& view, Rows& rows) {
   rows.Add("requests", whole, static_cast<int64_t>(requests.size()));
 }
 
-void Run(const DeviceView& view, store::RowSink& rows) {
+void RunCoverage(const DeviceView& view, store::RowSink& rows) {
   for (const CoverageRow& row : Coverage(view)) row.Write(rows);
 }
 
 }  // namespace
 
 std::vector<CoverageRow> Coverage(const DeviceView& view) {
-  Rows rows;
+  CoverageRows rows;
   AddSlices(*view.data, rows);
   AddTasks(*view.data, rows);
   AddLinks(*view.data, rows);
@@ -108,6 +108,6 @@ constexpr Recipe kCoverageRecipe = {
     &kCoverage,
     Reads<store::SliceRow, store::DeviceTaskRow, store::FrameworkOpRow, store::FlowRow,
           store::StepRow, store::RequestRow>(),
-    &Run, /*version=*/2};
+    &RunCoverage, /*version=*/2};
 
 }  // namespace sonde::recipes

@@ -101,7 +101,7 @@ DeviceGapRow Describe(const DeviceView& view, size_t device, const Interval& gap
   return row;
 }
 
-void Run(const DeviceView& view, store::RowSink& rows) {
+void RunDeviceGaps(const DeviceView& view, store::RowSink& rows) {
   for (size_t device = 0; device < view.devices.size(); ++device) {
     std::vector<Interval> gaps = view.devices[device].overlap.free;
     const auto is_longer = [](const Interval& a, const Interval& b) {
@@ -122,6 +122,6 @@ constexpr Recipe kDeviceGapsRecipe = {
     &kDeviceGaps,
     Reads<store::SliceRow, store::DeviceTaskRow, store::CommunicationOpRow, store::StepRow>()
         .WithDeviceTimes(),
-    &Run, /*version=*/2};
+    &RunDeviceGaps, /*version=*/2};
 
 }  // namespace sonde::recipes

@@ -119,7 +119,7 @@ void AddSlowRequests(const DeviceView& view, std::vector<Finding>& findings) {
   }
 }
 
-void Run(const DeviceView& view, store::RowSink& rows) {
+void RunFinding(const DeviceView& view, store::RowSink& rows) {
   for (const Finding& finding : FindingsOf(view)) WriteFinding(finding, rows);
 }
 
@@ -202,7 +202,7 @@ extern const Recipe kFindingRecipe;
 constexpr Recipe kFindingRecipe = {
     .result = &kFinding,
     .needs = kFindingNeeds,
-    .run = &Run,
+    .run = &RunFinding,
     .version = 2,
     .together = []() -> std::unique_ptr<Together> { return std::make_unique<SlowRanksOfJob>(); },
     .needs_together = kFindingNeeds.WithDeviceTimes()};

@@ -115,7 +115,7 @@ KernelRecord CommunicationRecord(const DeviceView& view, const KernelRow& row) {
   return {shown.name, shown.type, "COMMUNICATION", op.ts, view.EndNs(op) - op.ts, row.wait_ns};
 }
 
-void Run(const DeviceView& view, store::RowSink& rows) {
+void RunKernelDetails(const DeviceView& view, store::RowSink& rows) {
   for (const KernelRow& row : KernelDetails(view)) {
     (row.is_communication ? CommunicationRecord(view, row) : TaskRecord(*view.data, row))
         .Write(rows);
@@ -126,6 +126,7 @@ void Run(const DeviceView& view, store::RowSink& rows) {
 
 extern const Recipe kKernelDetailsRecipe;
 constexpr Recipe kKernelDetailsRecipe = {
-    &kKernelDetails, Reads<store::DeviceTaskRow, store::CommunicationOpRow>().WithBounds(), &Run};
+    &kKernelDetails, Reads<store::DeviceTaskRow, store::CommunicationOpRow>().WithBounds(),
+    &RunKernelDetails};
 
 }  // namespace sonde::recipes

@@ -79,7 +79,7 @@ namespace {
 SONDE_RESULT(LaneDepthRecord, kLaneDepth, "lane_depth", SONDE_COLUMNS_LANE_DEPTH,
              "the row of its lane on which a timeline draws a slice")
 
-void Run(const DeviceView& view, store::RowSink& rows) {
+void RunLaneDepth(const DeviceView& view, store::RowSink& rows) {
   const std::vector<int32_t> depths = LaneDepths(*view.data);
   for (size_t i = 0; i < depths.size() && rows.wants_more(); ++i) {
     LaneDepthRecord{static_cast<int64_t>(i), depths[i]}.Write(rows);
@@ -90,6 +90,6 @@ void Run(const DeviceView& view, store::RowSink& rows) {
 
 extern const Recipe kLaneDepthRecipe;
 constexpr Recipe kLaneDepthRecipe = {
-    &kLaneDepth, Reads<store::SliceRow, store::ApiCallRow>().WithBounds(), &Run};
+    &kLaneDepth, Reads<store::SliceRow, store::ApiCallRow>().WithBounds(), &RunLaneDepth};
 
 }  // namespace sonde::recipes

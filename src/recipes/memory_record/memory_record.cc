@@ -12,17 +12,17 @@ namespace {
 
 constexpr std::string_view kWorkspace = "WORKSPACE";
 
-enum class Part { kProcess, kCurve, kOther };
+enum class RecordPart { kProcess, kCurve, kOther };
 
-Part PartOf(std::string_view component) {
-  if (component == kProcessMemory) return Part::kProcess;
+RecordPart PartOf(std::string_view component) {
+  if (component == kProcessMemory) return RecordPart::kProcess;
   const bool is_curve =
       component == kFrameworkMemory || component == kGraphEngineMemory || component == kWorkspace;
-  return is_curve ? Part::kCurve : Part::kOther;
+  return is_curve ? RecordPart::kCurve : RecordPart::kOther;
 }
 
 // Of totals of which one may not be known.
-int64_t Sum(int64_t a, int64_t b) {
+int64_t RecordSum(int64_t a, int64_t b) {
   if (a < 0 || b < 0) return std::max(a, b);
   int64_t sum = 0;
   return __builtin_add_overflow(a, b, &sum) ? a : sum;
@@ -82,9 +82,9 @@ MemoryLine SumLine(const TraceData& data, const MemoryRecordRow& row) {
   line.component = kAllMemory;
   if (row.other == MemoryRecordRow::kNoEvent) return line;
   const MemoryLine other = EventLine(data, {.event = row.other});
-  line.total_allocated = Sum(line.total_allocated, other.total_allocated);
-  line.total_reserved = Sum(line.total_reserved, other.total_reserved);
-  line.total_active = Sum(line.total_active, other.total_active);
+  line.total_allocated = RecordSum(line.total_allocated, other.total_allocated);
+  line.total_reserved = RecordSum(line.total_reserved, other.total_reserved);
+  line.total_active = RecordSum(line.total_active, other.total_active);
   if (!line.stream) line.stream = other.stream;
   return line;
 }
@@ -103,7 +103,7 @@ namespace {
 SONDE_RESULT(MemoryEventRecord, kMemoryRecord, "memory_record", SONDE_COLUMNS_MEMORY_RECORD,
              "an allocation or release with the totals after it")
 
-void Run(const DeviceView& view, store::RowSink& rows) {
+void RunMemoryRecord(const DeviceView& view, store::RowSink& rows) {
   const TraceData& data = *view.data;
   for (const store::MemoryEventRow& event : data.memory_events) {
     if (!rows.wants_more()) return;
@@ -123,7 +123,7 @@ void Run(const DeviceView& view, store::RowSink& rows) {
 }  // namespace
 
 extern const Recipe kMemoryRecordRecipe;
-constexpr Recipe kMemoryRecordRecipe = {&kMemoryRecord,
-                                        Reads<store::SliceRow, store::MemoryEventRow>(), &Run};
+constexpr Recipe kMemoryRecordRecipe = {
+    &kMemoryRecord, Reads<store::SliceRow, store::MemoryEventRow>(), &RunMemoryRecord};
 
 }  // namespace sonde::recipes

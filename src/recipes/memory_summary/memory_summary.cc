@@ -12,7 +12,7 @@ namespace sonde::recipes {
 namespace {
 
 using Key = std::tuple<int32_t, int16_t, int16_t, std::string_view>;
-using Rows = std::map<Key, MemorySummaryRow>;
+using SummaryRows = std::map<Key, MemorySummaryRow>;
 
 void TakeTotals(const MemoryLine& line, int64_t ts, MemorySummaryRow& row) {
   if (line.total_allocated > row.peak_allocated_bytes) {
@@ -33,7 +33,7 @@ void TakeTraffic(const store::MemoryEventRow& event, MemorySummaryRow& row) {
   }
 }
 
-void TakeEvents(const TraceData& data, Rows& rows) {
+void TakeEvents(const TraceData& data, SummaryRows& rows) {
   for (const MemoryRecordRow& record : MemoryRecord(data)) {
     const store::MemoryEventRow& event = data.memory_events[record.event];
     const MemoryLine line = EventLine(data, record);
@@ -49,7 +49,7 @@ void TakeEvents(const TraceData& data, Rows& rows) {
   }
 }
 
-void TakeBlocks(const TraceData& data, Rows& rows) {
+void TakeBlocks(const TraceData& data, SummaryRows& rows) {
   for (const store::MemoryBlockRow& block : data.memory_blocks) {
     if (block.alloc_ts < 0 || block.free_ts >= 0) continue;
     const std::string_view component = MemoryComponent(data, block.component);
@@ -65,7 +65,7 @@ void TakeBlocks(const TraceData& data, Rows& rows) {
 }  // namespace
 
 std::vector<MemorySummaryRow> MemorySummary(const TraceData& data) {
-  Rows components;
+  SummaryRows components;
   TakeEvents(data, components);
   TakeBlocks(data, components);
   std::vector<MemorySummaryRow> rows;
@@ -99,7 +99,7 @@ namespace {
 SONDE_RESULT(MemorySummaryRecord, kMemorySummary, "memory_summary", SONDE_COLUMNS_MEMORY_SUMMARY,
              "what the memory of a device came to, by who manages it")
 
-void Run(const DeviceView& view, store::RowSink& rows) {
+void RunMemorySummary(const DeviceView& view, store::RowSink& rows) {
   const TraceData& data = *view.data;
   for (const MemorySummaryRow& row : MemorySummary(data)) {
     const std::string device = DeviceTypeText(row.device_type, row.device_index);
@@ -124,6 +124,6 @@ void Run(const DeviceView& view, store::RowSink& rows) {
 
 extern const Recipe kMemorySummaryRecipe;
 constexpr Recipe kMemorySummaryRecipe = {
-    &kMemorySummary, Reads<store::MemoryEventRow, store::MemoryBlockRow>(), &Run};
+    &kMemorySummary, Reads<store::MemoryEventRow, store::MemoryBlockRow>(), &RunMemorySummary};
 
 }  // namespace sonde::recipes

@@ -63,14 +63,15 @@ std::vector<OpStatisticRow> OpStatistic(const DeviceView& view) {
 
 namespace {
 
-void Run(const DeviceView& view, store::RowSink& rows) {
+void RunOpStatistic(const DeviceView& view, store::RowSink& rows) {
   for (const OpStatisticRow& row : OpStatistic(view)) row.Write(rows);
 }
 
 }  // namespace
 
 extern const Recipe kOpStatisticRecipe;
-constexpr Recipe kOpStatisticRecipe = {&kOpStatistic, Reads<store::DeviceTaskRow>(), &Run,
+constexpr Recipe kOpStatisticRecipe = {&kOpStatistic, Reads<store::DeviceTaskRow>(),
+                                       &RunOpStatistic,
                                        /*version=*/2};
 
 }  // namespace sonde::recipes

@@ -55,7 +55,7 @@ namespace {
 SONDE_RESULT(OperatorRecord, kOperatorDetails, "operator_details", SONDE_COLUMNS_OPERATOR_DETAILS,
              "a call of an operator with its times")
 
-void Run(const DeviceView& view, store::RowSink& rows) {
+void RunOperatorDetails(const DeviceView& view, store::RowSink& rows) {
   const TraceData& data = *view.data;
   for (const OperatorRow& row : OperatorDetails(data)) {
     const store::SliceRow& slice = data.Slice(data.ops[row.op].slice_id);
@@ -73,6 +73,6 @@ constexpr Recipe kOperatorDetailsRecipe = {
     Reads<store::SliceRow, store::FrameworkOpRow, store::DeviceTaskRow, store::CommunicationOpRow>()
         .WithOrder()
         .WithBounds(),
-    &Run};
+    &RunOperatorDetails};
 
 }  // namespace sonde::recipes

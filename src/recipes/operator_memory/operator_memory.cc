@@ -63,7 +63,7 @@ namespace {
 SONDE_RESULT(OperatorMemoryRecord, kOperatorMemory, "operator_memory",
              SONDE_COLUMNS_OPERATOR_MEMORY, "a block of memory and who asked for it")
 
-void Run(const DeviceView& view, store::RowSink& rows) {
+void RunOperatorMemory(const DeviceView& view, store::RowSink& rows) {
   const TraceData& data = *view.data;
   for (const OperatorMemoryRow& row : OperatorMemory(data)) {
     const store::MemoryBlockRow& block = data.memory_blocks[row.block];
@@ -77,7 +77,7 @@ void Run(const DeviceView& view, store::RowSink& rows) {
 }  // namespace
 
 extern const Recipe kOperatorMemoryRecipe;
-constexpr Recipe kOperatorMemoryRecipe = {&kOperatorMemory,
-                                          Reads<store::SliceRow, store::MemoryBlockRow>(), &Run};
+constexpr Recipe kOperatorMemoryRecipe = {
+    &kOperatorMemory, Reads<store::SliceRow, store::MemoryBlockRow>(), &RunOperatorMemory};
 
 }  // namespace sonde::recipes

@@ -33,7 +33,7 @@ namespace {
 SONDE_RESULT(OverlapRecord, kOverlapAnalysis, "overlap_analysis", SONDE_COLUMNS_OVERLAP,
              "a stretch of time in which a device did the same")
 
-void Run(const DeviceView& view, store::RowSink& rows) {
+void RunOverlapAnalysis(const DeviceView& view, store::RowSink& rows) {
   for (const Device& device : view.devices) {
     const auto write = [&](std::string_view type, const std::vector<Interval>& intervals) {
       for (const Interval& interval : intervals) {
@@ -54,6 +54,6 @@ extern const Recipe kOverlapAnalysisRecipe;
 constexpr Recipe kOverlapAnalysisRecipe = {
     &kOverlapAnalysis,
     Reads<store::DeviceTaskRow, store::CommunicationOpRow, store::StepRow>().WithDeviceTimes(),
-    &Run, /*version=*/2};
+    &RunOverlapAnalysis, /*version=*/2};
 
 }  // namespace sonde::recipes

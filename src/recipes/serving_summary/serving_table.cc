@@ -81,7 +81,7 @@ void WriteServing(const ServingSummary& summary, store::RowSink& sink) {
 }
 
 namespace {
-void Run(const DeviceView& view, store::RowSink& rows) {
+void RunServingTable(const DeviceView& view, store::RowSink& rows) {
   WriteServing(SummariseServing(*view.data->tables), rows);
 }
 }  // namespace
@@ -91,6 +91,6 @@ constexpr Recipe kServingSummaryRecipe = {
     &kServingSummary,
     Reads<store::RequestRow, store::EngineStepRow, store::RequestStepRow, store::CommunicationOpRow,
           store::FlowRow, store::StepRow>(),
-    &Run};
+    &RunServingTable};
 
 }  // namespace sonde::recipes

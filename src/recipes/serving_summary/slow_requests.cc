@@ -22,7 +22,7 @@ std::string Ms(int64_t ns) {
 }
 
 // What a request did in one step.
-struct Part {
+struct RequestPart {
   int64_t output_ts = -1;
   int64_t output_tokens = 0;
 };
@@ -195,7 +195,7 @@ class Explainer {
   const store::RowTables& tables_;
   const std::vector<EngineStep>& steps_;
   int64_t usual_ns_ = 0;
-  std::map<int32_t, std::map<std::pair<int32_t, int64_t>, Part>> parts_;
+  std::map<int32_t, std::map<std::pair<int32_t, int64_t>, RequestPart>> parts_;
   std::map<std::pair<int32_t, int64_t>, int64_t> communication_ns_;  // by engine and step
 };
 

@@ -133,7 +133,7 @@ namespace {
 SONDE_RESULT(StepTraceRecord, kStepTrace, "step_trace", SONDE_COLUMNS_STEP_TRACE,
              "where the time of a step of a device went")
 
-void Run(const DeviceView& view, store::RowSink& rows) {
+void RunStepTrace(const DeviceView& view, store::RowSink& rows) {
   for (const Device& device : view.devices) {
     for (const StepTraceRow& step : device.steps) {
       StepTraceRecord{.process_id = device.process_id,
@@ -158,6 +158,6 @@ extern const Recipe kStepTraceRecipe;
 constexpr Recipe kStepTraceRecipe = {
     &kStepTrace,
     Reads<store::DeviceTaskRow, store::CommunicationOpRow, store::StepRow>().WithDeviceTimes(),
-    &Run, /*version=*/3};
+    &RunStepTrace, /*version=*/3};
 
 }  // namespace sonde::recipes

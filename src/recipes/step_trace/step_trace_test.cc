@@ -46,7 +46,7 @@ std::vector<std::vector<double>> Rows(const std::string& path, const char* sql) 
 }
 
 // Starts and ends: first two columns, exact as 64-bit integers.
-std::vector<Interval> Intervals(const std::string& path, const char* sql) {
+std::vector<Interval> StepIntervals(const std::string& path, const char* sql) {
   sqlite3* db = nullptr;
   const std::string uri = "file:" + path + "?immutable=1";
   EXPECT_EQ(sqlite3_open_v2(uri.c_str(), &db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, nullptr), 0);
@@ -77,11 +77,11 @@ TEST_P(StepTraceDb, EqualsAnalysisDb) {
       SharedData("ascend_pt/db/" + GetParam() + "_ascend_pt/ASCEND_PROFILER_OUTPUT");
   if (!base::IsDirectory(folder)) GTEST_SKIP() << "needs data: none at " << folder;
   const std::string db = folder + "/ascend_pytorch_profiler_" + GetParam().back() + ".db";
-  const auto computing = Intervals(
+  const auto computing = StepIntervals(
       db, "SELECT startNs, endNs FROM TASK JOIN COMPUTE_TASK_INFO USING (globalTaskId) ORDER BY 1");
   const auto communication =
-      Intervals(db, "SELECT startNs, endNs FROM COMMUNICATION_OP ORDER BY 1");
-  const auto step = Intervals(db, "SELECT startNs, endNs FROM STEP_TIME");
+      StepIntervals(db, "SELECT startNs, endNs FROM COMMUNICATION_OP ORDER BY 1");
+  const auto step = StepIntervals(db, "SELECT startNs, endNs FROM STEP_TIME");
   // Device work of this step ends after its host part; the capture has this step only.
   const std::vector<StepRange> steps{{50, step.at(0).start_ns, INT64_MAX, step.at(0).start_ns}};
   const auto rows = StepTraceFromTasks(

@@ -98,7 +98,7 @@ std::vector<ModuleRow> TopModules(const TraceData& data, const ModuleCalls& call
 
 namespace {
 
-void Run(const DeviceView& view, store::RowSink& rows) {
+void RunTopModules(const DeviceView& view, store::RowSink& rows) {
   const ModuleCalls calls(*view.data);
   for (const ModuleRow& row : TopModules(*view.data, calls)) row.Write(rows);
 }
@@ -111,6 +111,6 @@ constexpr Recipe kTopModulesRecipe = {
     Reads<store::SliceRow, store::FrameworkOpRow, store::DeviceTaskRow, store::ArgsTextRow,
           store::FlowRow>()
         .WithBounds(),
-    &Run, /*version=*/2};
+    &RunTopModules, /*version=*/2};
 
 }  // namespace sonde::recipes

@@ -55,7 +55,7 @@ class SessionTest : public ::testing::Test {
   base::TestFolder folder_;
 };
 
-inline sonde_session_status Status() {
+inline sonde_session_status CurrentStatus() {
   sonde_session_status status{};
   status.struct_size = sizeof(status);
   EXPECT_EQ(sonde_session_get_status(&status), 0);

@@ -16,7 +16,7 @@
 namespace sonde::serve {
 namespace {
 
-constexpr size_t kMaxRows = 1000;  // of a sheet
+constexpr size_t kMaxAdviceRows = 1000;  // of a sheet
 
 struct Asked {
   job::Job job;              // numbered from 0
@@ -53,12 +53,12 @@ void WriteCell(const advisor::Value& value, CellSink& cells) {
   }
 }
 
-RuleSheetMessage MessageOf(const advisor::AdviceSheet& sheet) {
+RuleSheetMessage AdviceMessageOf(const advisor::AdviceSheet& sheet) {
   RuleSheetMessage message;
   message.name = sheet.name;
   message.columns = sheet.columns;
   message.total = static_cast<int64_t>(sheet.rows.size());
-  const size_t shown = std::min(sheet.rows.size(), kMaxRows);
+  const size_t shown = std::min(sheet.rows.size(), kMaxAdviceRows);
   CellSink cells(static_cast<int64_t>(shown));
   for (size_t row = 0; row < shown; ++row) {
     for (const advisor::Value& value : sheet.rows[row]) WriteCell(value, cells);
@@ -71,8 +71,8 @@ RuleSheetMessage MessageOf(const advisor::AdviceSheet& sheet) {
   return message;
 }
 
-RuleAdviceMessage MessageOf(const advisor::Report& report, const advisor::Advice& advice,
-                            const std::vector<int32_t>& ids) {
+RuleAdviceMessage AdviceMessageOf(const advisor::Report& report, const advisor::Advice& advice,
+                                  const std::vector<int32_t>& ids) {
   RuleAdviceMessage message;
   message.rule = advice.rule->name;
   message.section = advisor::NameOf(advice.rule->section);
@@ -84,17 +84,17 @@ RuleAdviceMessage MessageOf(const advisor::Report& report, const advisor::Advice
   message.confidence = advice.rule->confidence;
   message.evidence = advisor::EvidenceText(report, advice);
   message.place = advice.evidence.place_slice;
-  if (!advice.sheet.rows.empty()) message.sheets.push_back(MessageOf(advice.sheet));
+  if (!advice.sheet.rows.empty()) message.sheets.push_back(AdviceMessageOf(advice.sheet));
   for (const advisor::AdviceSheet& sheet : advice.more_sheets) {
-    if (!sheet.rows.empty()) message.sheets.push_back(MessageOf(sheet));
+    if (!sheet.rows.empty()) message.sheets.push_back(AdviceMessageOf(sheet));
   }
   return message;
 }
 
-AdvisorMessage MessageOf(const advisor::Report& report, const std::vector<int32_t>& ids) {
+AdvisorMessage AdviceMessageOf(const advisor::Report& report, const std::vector<int32_t>& ids) {
   AdvisorMessage message;
   for (const advisor::Advice& advice : report.advice) {
-    message.advice.push_back(MessageOf(report, advice, ids));
+    message.advice.push_back(AdviceMessageOf(report, advice, ids));
   }
   for (const advisor::Silence& silence : report.silences) {
     message.silences.push_back(
@@ -125,7 +125,7 @@ Result<HttpAnswer> HandleAdvisor(Session& session, const HttpRequest& request) {
   const auto report = advisor::Advise(question, asked.job, [](std::string_view) {});
   AdvisorMessage message;
   if (report.ok()) {
-    message = MessageOf(**report, asked.ids);
+    message = AdviceMessageOf(**report, asked.ids);
   } else {
     message.missing = report.status().message();
   }

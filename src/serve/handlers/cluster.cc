@@ -13,7 +13,7 @@
 namespace sonde::serve {
 namespace {
 
-constexpr int64_t kMaxRows = 200'000;  // of a table
+constexpr int64_t kMaxClusterRows = 200'000;  // of a table
 
 ClusterTableMessage TableMessageOf(const cluster::Table& table, int64_t limit) {
   ClusterTableMessage message;
@@ -61,8 +61,8 @@ Result<HttpAnswer> HandleCluster(Session& session, const HttpRequest& request) {
   if (mode == nullptr) {
     return base::NotFoundError(base::Concat("there is no mode '", request.Text("mode"), "'"));
   }
-  SONDE_ASSIGN_OR_RETURN(const int64_t asked, request.Int("limit", kMaxRows));
-  const int64_t limit = std::clamp<int64_t>(asked, 1, kMaxRows);
+  SONDE_ASSIGN_OR_RETURN(const int64_t asked, request.Int("limit", kMaxClusterRows));
+  const int64_t limit = std::clamp<int64_t>(asked, 1, kMaxClusterRows);
   const recipes::Language language = LanguageOf(request.Text("lang"));
   const auto ready = session.Ready();
   std::string key =

@@ -14,7 +14,7 @@
 namespace sonde::serve {
 namespace {
 
-constexpr int64_t kMaxRows = 200'000;  // of a table
+constexpr int64_t kMaxCompareRows = 200'000;  // of a table
 
 using Both = std::array<std::shared_ptr<const Trace>, 2>;
 
@@ -37,7 +37,7 @@ ClusterTableMessage TableMessageOf(const compare::Sheet& sheet) {
   message.name = result.name;
   message.meaning = result.meaning;
   message.columns = ColumnsOf(result.columns);
-  CellSink cells(kMaxRows);
+  CellSink cells(kMaxCompareRows);
   compare::WriteRows(sheet, cells);
   message.complete = cells.is_complete();
   message.rows.text = cells.Take();

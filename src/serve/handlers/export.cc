@@ -16,7 +16,7 @@ namespace {
 
 using base::Concat;
 
-constexpr size_t kMaxBytes = size_t{512} << 20U;
+constexpr size_t kMaxExportBytes = size_t{512} << 20U;
 
 template <bool is_raw>
 Result<std::string> WriteCsv(const store::UserStatements& statements, const std::string& sql,
@@ -24,7 +24,7 @@ Result<std::string> WriteCsv(const store::UserStatements& statements, const std:
   std::string text;
   const auto append = [&](base::CsvWriter& csv) -> Status {
     text += csv.Take();
-    if (text.size() <= kMaxBytes) return {};
+    if (text.size() <= kMaxExportBytes) return {};
     return base::OutOfRangeError("more than 512 MiB: use sonde query --format csv");
   };
   SONDE_RETURN_IF_ERROR(statements.Scan(
@@ -107,13 +107,13 @@ Result<std::string> WriteXlsx(const store::UserStatements& statements, const std
       },
       cancellation));
   SONDE_RETURN_IF_ERROR(table->Close());
-  return base::ReadFile(path, kMaxBytes);
+  return base::ReadFile(path, kMaxExportBytes);
 }
 
 Result<std::string> WriteParquet(const store::UserStatements& statements, const std::string& sql,
                                  store::Cancellation* cancellation) {
   SONDE_ASSIGN_OR_RETURN(const std::string path, statements.WriteParquet(sql, cancellation));
-  Result<std::string> bytes = base::ReadFile(path, kMaxBytes);
+  Result<std::string> bytes = base::ReadFile(path, kMaxExportBytes);
   base::RemoveTree(path).IgnoreError();  // a temporary file; the answer matters
   return bytes;
 }

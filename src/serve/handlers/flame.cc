@@ -14,7 +14,7 @@ namespace {
 
 using base::Concat;
 
-constexpr size_t kMaxSlices = 2'000'000;
+constexpr size_t kMaxFlameSlices = 2'000'000;
 constexpr size_t kMaxNodes = 20'000;
 
 class FlameBuilder {
@@ -26,7 +26,7 @@ class FlameBuilder {
     return trace.tables->Scan(
         Concat("SELECT slice_id, parent_id, name, ", ClippedDuration(trace, window),
                " FROM slice_ WHERE ", AreaCondition(trace, group.tracks, window),
-               " ORDER BY slice_id LIMIT ", std::to_string(kMaxSlices)),
+               " ORDER BY slice_id LIMIT ", std::to_string(kMaxFlameSlices)),
         [&](const store::Chunk& chunk) -> Status {
           for (size_t row = 0; row < chunk.rows(); ++row) {
             AddSlice(trace, chunk.Values<int32_t>(0)[row], chunk.Values<int32_t>(1)[row],
@@ -72,7 +72,7 @@ class FlameBuilder {
   }
 
   FlameMessage Take() {
-    message_.complete = slices_ < kMaxSlices && message_.nodes.size() < kMaxNodes;
+    message_.complete = slices_ < kMaxFlameSlices && message_.nodes.size() < kMaxNodes;
     return std::move(message_);
   }
 

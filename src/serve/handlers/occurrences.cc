@@ -10,7 +10,7 @@ namespace {
 
 using base::Concat;
 
-constexpr size_t kMaxSlices = 5000;
+constexpr size_t kMaxOccurrenceSlices = 5000;
 
 }  // namespace
 
@@ -28,12 +28,12 @@ Result<HttpAnswer> HandleOccurrences(Session& session, const HttpRequest& reques
     message.total += total.Int(0, 0);
     SONDE_ASSIGN_OR_RETURN(const auto slices,
                            ReadSlices(*group.trace, Concat(where, " ORDER BY ts, slice_id LIMIT ",
-                                                           std::to_string(kMaxSlices))));
+                                                           std::to_string(kMaxOccurrenceSlices))));
     message.slices.insert(message.slices.end(), slices.begin(), slices.end());
   }
   std::stable_sort(message.slices.begin(), message.slices.end(),
                    [](const auto& a, const auto& b) { return a.ts < b.ts; });
-  if (message.slices.size() > kMaxSlices) message.slices.resize(kMaxSlices);
+  if (message.slices.size() > kMaxOccurrenceSlices) message.slices.resize(kMaxOccurrenceSlices);
   return HttpAnswer{.body = ToJson(message)};
 }
 

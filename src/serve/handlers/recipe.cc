@@ -17,7 +17,7 @@
 namespace sonde::serve {
 namespace {
 
-constexpr int64_t kMaxRows = 100'000;
+constexpr int64_t kMaxRecipeRows = 100'000;
 constexpr int64_t kMostTraces = 100'000;
 constexpr size_t kMostBytes = size_t{32} << 20U;  // of an answer, from which on no trace is added
 constexpr size_t kTracesAtOnce = 256;
@@ -37,8 +37,8 @@ Result<const recipes::Recipe*> RecipeOf(const HttpRequest& request) {
 }
 
 Result<int64_t> LimitOf(const HttpRequest& request) {
-  SONDE_ASSIGN_OR_RETURN(const int64_t limit, request.Int("limit", kMaxRows));
-  return std::clamp<int64_t>(limit, 1, kMaxRows);
+  SONDE_ASSIGN_OR_RETURN(const int64_t limit, request.Int("limit", kMaxRecipeRows));
+  return std::clamp<int64_t>(limit, 1, kMaxRecipeRows);
 }
 
 // The rows of one trace; what is remembered of them begins with whether they are all.

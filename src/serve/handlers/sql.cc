@@ -11,7 +11,7 @@
 namespace sonde::serve {
 namespace {
 
-constexpr int64_t kMaxRows = 100'000;
+constexpr int64_t kMaxSqlRows = 100'000;
 
 // Ends a scan that has given enough.
 Status Enough() { return base::OutOfRangeError("enough rows"); }
@@ -21,7 +21,7 @@ Status Enough() { return base::OutOfRangeError("enough rows"); }
 Result<HttpAnswer> HandleSql(Session& session, const HttpRequest& request) {
   SONDE_ASSIGN_OR_RETURN(const auto store, StoreFor(session, request));
   SONDE_ASSIGN_OR_RETURN(int64_t limit, request.Int("limit", 1000));
-  limit = std::clamp<int64_t>(limit, 1, kMaxRows);
+  limit = std::clamp<int64_t>(limit, 1, kMaxSqlRows);
   const RunningStatement statement(session, request);
   TableMessage message;
   int64_t rows = 0;

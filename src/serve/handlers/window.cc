@@ -14,7 +14,7 @@ namespace sonde::serve {
 namespace {
 
 constexpr uint32_t kMagic = 0x31574453;
-constexpr size_t kMaxBytes = size_t{64} << 20U;
+constexpr size_t kMaxWindowBytes = size_t{64} << 20U;
 
 template <class T>
 void Append(std::string& out, T value) {
@@ -63,7 +63,7 @@ Result<HttpAnswer> HandleWindow(Session& session, const HttpRequest& request) {
       AppendLane(*trace, lane, depth, slices, answer.body);
       ++count;
     }
-    if (answer.body.size() > kMaxBytes) return base::InvalidArgumentError("too many lanes");
+    if (answer.body.size() > kMaxWindowBytes) return base::InvalidArgumentError("too many lanes");
   }
   std::memcpy(answer.body.data() + sizeof(kMagic), &count, sizeof(count));
   return answer;
