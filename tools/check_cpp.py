@@ -53,7 +53,7 @@ def compiled_units():
                 kept.append(word)
         path = relative(entry["file"])
         together = path.startswith("build/") and TOGETHER.findall(source_tree.read(path))
-        units.append((path, [relative(name) for name in together or [path]], kept))
+        units.append((path, [f"src/{name}" for name in together] or [path], kept))
     return units
 
 

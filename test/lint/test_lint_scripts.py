@@ -1,9 +1,11 @@
 """The lint scripts refuse what they claim to: each is run on a small tree with a planted fault."""
 
+import json
 import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -36,13 +38,13 @@ def make_tree(tmp_path):
     return tmp_path
 
 
-def lint(tree, script, *arguments):
+def lint(tree, script, *arguments, python=sys.executable):
     environment = {
         **os.environ,
         "XDG_CACHE_HOME": str(tree / "cache"),
         "PYTHONDONTWRITEBYTECODE": "1",
     }
-    command = [sys.executable, str(tree / "tools" / script), *arguments]
+    command = [python, str(tree / "tools" / script), *arguments]
     return subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
 
 
@@ -160,17 +162,65 @@ def test_docs_are_kept_true(tree, text, complaint):
     assert complaint in done.stdout
 
 
+def write_commands(tree, *sources):
+    """What cmake writes for these files, names from the root."""
+    (tree / "build" / "dev").mkdir(parents=True, exist_ok=True)
+    entries = [
+        {"file": str(tree / name), "command": f"g++ -I{tree}/src -o a.o -c {tree}/{name}"}
+        for name in sources
+    ]
+    (tree / "build" / "dev" / "compile_commands.json").write_text(json.dumps(entries))
+
+
+def commit_all(tree, days_ago):
+    """All files, as of so many days ago."""
+    date = f"{int(time.time()) - days_ago * 86400} +0000"
+    environment = {**os.environ, "GIT_COMMITTER_DATE": date, "GIT_AUTHOR_DATE": date}
+    git = ["git", "-C", str(tree), "-c", "user.name=a", "-c", "user.email=a@b"]
+    subprocess.run([*git, "add", "-A"], check=True)
+    subprocess.run([*git, "commit", "-qm", "a"], check=True, env=environment)
+
+
 def test_header_check_finds_a_header_that_needs_another(tree):
-    (tree / "build" / "dev").mkdir(parents=True)
-    entry = (
-        f'{{"file": "{tree}/src/base/a.cc", "command": "g++ -Isrc -o a.o -c {tree}/src/base/a.cc"}}'
-    )
-    (tree / "build" / "dev" / "compile_commands.json").write_text(f"[{entry}]")
+    write_commands(tree, "src/base/a.cc")
     assert lint(tree, "check_cpp.py", "headers").returncode == 0
     (tree / "src/base/a.h").write_text("#pragma once\nstd::string Five();\n")
     done = lint(tree, "check_cpp.py", "headers")
     assert done.returncode == 1
     assert "src/base/a.h alone" in done.stdout
+
+
+def test_what_did_not_change_is_not_compiled_again(tree):
+    write_commands(tree, "src/base/a.cc")
+    (tree / ".gitignore").write_text("build/\ncache/\n")
+    (tree / "src/base/old.h").write_text("#pragma once\nstd::string Old();\n")
+    commit_all(tree, days_ago=9)
+    (tree / "src/base/new.h").write_text("#pragma once\n")
+    commit_all(tree, days_ago=1)
+    done = lint(tree, "check_cpp.py", "headers")
+    assert done.returncode == 0
+    assert "  1 files," in done.stdout
+    done = lint(tree, "check_cpp.py", "headers", "--all")
+    assert done.returncode == 1
+    assert "src/base/old.h alone" in done.stdout
+
+
+def test_sources_that_are_compiled_together_are_looked_at_together(tree):
+    unit = tree / "build/dev/unity_0.cxx"
+    unit.parent.mkdir(parents=True)
+    unit.write_text("".join(f'#include "{name}"\n' for name in ("base/a.cc", "record/b.cc")))
+    write_commands(tree, "build/dev/unity_0.cxx", "src/cli/cmd_run.cc")
+    (tree / ".gitignore").write_text("build/\ncache/\n")
+    (tree / ".clang-tidy").write_text("Checks: '-*,modernize-use-nullptr'\nWarningsAsErrors: '*'\n")
+    commit_all(tree, days_ago=9)
+    (tree / "src/record/b.cc").write_text('#include "base/a.h"\nint* Six() { return 0; }\n')
+    commit_all(tree, days_ago=1)
+    command = [str(ROOT / "setup" / "python.sh"), "lint"]
+    with_tools = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    done = lint(tree, "check_cpp.py", "tidy", python=with_tools)
+    assert done.returncode == 1, done.stderr
+    assert "1 files, 0 known to pass, 1 failed" in done.stdout
+    assert "src/record/b.cc" in done.stdout and "use nullptr" in done.stdout
 
 
 @pytest.mark.parametrize(
