@@ -55,9 +55,14 @@ configure: setup-build
 	@rm -f build-$(PRESET).log
 
 .PHONY: demo
-demo: product ## Train a small GPT on two ranks under Sonde, and show what Sonde found
+demo: demo-build ## Train a small GPT on two ranks under Sonde, and show what Sonde found (OPEN=0: without the page)
 	@setup/python.sh torch >/dev/null
 	@tools/demo.sh $(PRESET)
+
+# The compiler's lines go to build/<preset>/build.log; a newcomer sees one that counts.
+.PHONY: demo-build
+demo-build: configure
+	@python3 tools/quiet_build.py build/$(PRESET) $(JOBS) product
 
 .PHONY: picture
 picture: product ## Draw the page on what `make demo` recorded, light and dark, for the README
@@ -65,7 +70,7 @@ picture: product ## Draw the page on what `make demo` recorded, light and dark, 
 	@cd web && $$(dirname $$(readlink -f node_modules))/node picture.mjs ../build/$(PRESET)/bin/sonde ../demo ../docs/images
 
 .PHONY: demo-vllm
-demo-vllm: product ## Serve a small model by vLLM on two ranks under Sonde, profile some requests, compare the numbers of two servers, show what Sonde found
+demo-vllm: demo-build ## Serve a small model by vLLM on two ranks under Sonde, profile some requests, compare the numbers of two servers, show what Sonde found
 	@python=$$(setup/python.sh vllm) && python3 tools/demo_vllm.py build/$(PRESET)/bin/sonde "$$python" demo-vllm
 
 ##@ Tests
