@@ -73,6 +73,10 @@ picture: product ## Draw the page on what `make demo` recorded, light and dark, 
 demo-vllm: demo-build ## Serve a small model by vLLM on two ranks under Sonde, profile some requests, compare the numbers of two servers, show what Sonde found
 	@python=$$(setup/python.sh vllm) && python3 tools/demo_vllm.py build/$(PRESET)/bin/sonde "$$python" demo-vllm
 
+.PHONY: demo-gallery
+demo-gallery: demo-build ## Record and analyse small programs: a slow rank, NaN, memory growth, two versions, a vLLM server (OPEN=0: without the pages)
+	@python3 tools/demo_gallery.py build/$(PRESET)/bin/sonde "$$(setup/python.sh torch)" "$$(setup/python.sh vllm --if-there)"
+
 ##@ Tests
 .PHONY: test
 test: configure ## Build and run every test: C++ (under a sanitizer where there is one for the folder), Python, page
@@ -151,7 +155,7 @@ format: ## Format all C++ and Python files
 ##@ Other
 .PHONY: clean
 clean: ## Remove everything that was built in this folder (the cache folder stays)
-	rm -rf build dist demo
+	rm -rf build dist demo demo-gallery demo-vllm
 
 .PHONY: help
 help: ## Print this list
