@@ -64,10 +64,16 @@ demo: demo-build ## Train a small GPT on two ranks under Sonde, and show what So
 demo-build: configure
 	@python3 tools/quiet_build.py build/$(PRESET) $(JOBS) product
 
+.PHONY: recorded
+recorded:
+	@test -e build/transcripts/demo.txt -a -d demo || $(MAKE) demo OPEN=0
+	@test -e build/transcripts/gallery.txt -a -d demo-gallery || $(MAKE) demo-gallery OPEN=0
+
 .PHONY: picture
-picture: product ## Draw the page on what `make demo` recorded, light and dark, for the README
-	@test -d demo || $(MAKE) demo OPEN=0
-	@cd web && $$(dirname $$(readlink -f node_modules))/node picture.mjs ../build/$(PRESET)/bin/sonde ../demo ../docs/images
+picture: demo-build recorded ## Draw every view of the page on what the demo and the gallery recorded, light and dark (VIEWS=... some)
+	@cd web && $$(dirname $$(readlink -f node_modules))/node picture.mjs $(CURDIR)/build/$(PRESET)/bin/sonde \
+	  "$$(../setup/python.sh torch)" .. ../docs/images $(VIEWS)
+	@$$(setup/python.sh docs) tools/shrink_pictures.py docs/images
 
 .PHONY: demo-vllm
 demo-vllm: demo-build ## Serve a small model by vLLM on two ranks under Sonde, profile some requests, compare the numbers of two servers, show what Sonde found

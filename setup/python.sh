@@ -1,9 +1,10 @@
 #!/bin/bash
-# python.sh torch|test|lint|compat|msprobe|tensorboard|vllm|bench [--if-there]: print the path of a Python interpreter
+# python.sh torch|test|lint|docs|compat|msprobe|tensorboard|vllm|bench [--if-there]: print the path of a Python interpreter
 # for that purpose; what is missing is made in the cache folder first.
 #   torch   runs the demo: $SONDE_PYTHON, or python3 where that has torch 2.4 or newer, else an environment with the pinned one
 #   test    the same with pytest and the wheel's build backend
 #   lint    clang-format, clang-tidy, ruff, mypy
+#   docs    the generator of the site and what makes pictures small
 #   compat  the peer tools of requirements-compat.txt
 #   msprobe the precision tool of requirements-msprobe.txt, with torch
 #   vllm    a vLLM for the CPU: $SONDE_VLLM_PYTHON, or python3 where that has one, else the environment of
@@ -145,10 +146,11 @@ case "${1:-}" in
   torch) torch_python ;;
   test) test_python ;;
   lint) environment lint "$setup_dir/requirements-lint.txt" 1 "clang-tidy, clang-format, ruff, mypy: 75 MB to load, 250 MB on disk, some 15 seconds" ;;
+  docs) environment docs "$setup_dir/requirements-docs.txt" 1 "mkdocs with its theme: 45 MB to load, 130 MB on disk, some 20 seconds" ;;
   compat) environment compat "$setup_dir/requirements-compat.txt" 3 "msprof-analyze, HolisticTraceAnalysis, Perfetto: 300 MB to load, some 1.5 GB on disk, 1 to 3 minutes" ;;
   msprobe) environment msprobe "$setup_dir/requirements-msprobe.txt" 9 "mindstudio-probe with torch: 2 GB to load, 5.6 GB on disk, 1 to 5 minutes" ;;
   tensorboard) environment tensorboard "$setup_dir/requirements-tensorboard.txt" 1 "TensorBoard with its graph viewer: 40 MB to load, 150 MB on disk, some 10 seconds" ;;
   vllm) vllm_python "${2:-}" ;;
   bench) environment bench "$setup_dir/requirements-bench.txt" 1 "DuckDB, Perfetto: 60 MB to load, 250 MB on disk, some 10 seconds" ;;
-  *) fail "usage: python.sh torch|test|lint|compat|msprobe|tensorboard|vllm|bench" ;;
+  *) fail "usage: python.sh torch|test|lint|docs|compat|msprobe|tensorboard|vllm|bench" ;;
 esac
