@@ -75,6 +75,17 @@ picture: demo-build recorded ## Draw every view of the page on what the demo and
 	  "$$(../setup/python.sh torch)" .. ../docs/images $(VIEWS)
 	@$$(setup/python.sh docs) tools/shrink_pictures.py docs/images
 
+.PHONY: docs-outputs
+docs-outputs: demo-build recorded ## Write the outputs that the documents quote anew, from what the demo and the gallery printed
+	@python3 tools/docs_outputs.py build/$(PRESET)/bin
+
+.PHONY: docs
+docs: ## Make the site of the documents, English and Chinese, in build/site; a broken link fails
+	@mkdir -p build
+	@NO_MKDOCS_2_WARNING=1 $$(setup/python.sh docs) -m mkdocs build --strict --site-dir build/site >build/docs.log 2>&1 || \
+	  { grep -E 'WARNING|ERROR|Aborted' build/docs.log >&2; exit 1; }
+	@echo "the site is in build/site: open build/site/index.html"
+
 .PHONY: demo-vllm
 demo-vllm: demo-build ## Serve a small model by vLLM on two ranks under Sonde, profile some requests, compare the numbers of two servers, show what Sonde found
 	@python=$$(setup/python.sh vllm) && python3 tools/demo_vllm.py build/$(PRESET)/bin/sonde "$$python" demo-vllm

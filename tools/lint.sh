@@ -19,6 +19,7 @@ check "layers" "$python" tools/check_layers.py
 check "sizes" "$python" tools/check_sizes.py
 check "files that are made" "$python" tools/check_writes.py
 check "docs" "$python" tools/check_docs.py
+check "docs: quoted output, translations" "$python" tools/check_pages.py
 check "search paths of libraries" "$python" tools/check_rpaths.py
 check "types" "$(dirname "$python")/mypy"
 node=$(dirname "$(readlink -f web/node_modules)")/node
