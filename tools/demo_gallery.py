@@ -177,18 +177,20 @@ def open_pages(gallery, pages):
     """One page server for each recording, until Ctrl+C; returns the exit status."""
     servers = []
     has_screen = any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))
-    for title, page in pages:
-        words = [gallery.sonde, "view", *page.split(), *(["--open"] if has_screen else [])]
-        server = subprocess.Popen(
-            words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-        )
-        servers.append(server)
-        print(f"  {title}\n    {server.stdout.readline().strip()}", flush=True)
-    print("Ctrl+C ends the pages", flush=True)
     try:
+        for title, page in pages:
+            words = [gallery.sonde, "view", *page.split(), *(["--open"] if has_screen else [])]
+            server = subprocess.Popen(
+                words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+            )
+            servers.append(server)
+            print(f"  {title}\n    {server.stdout.readline().strip()}", flush=True)
+        print("Ctrl+C ends the pages", flush=True)
         for server in servers:
             server.wait()
     except KeyboardInterrupt:
+        print()
+    finally:
         for server in servers:
             server.send_signal(signal.SIGTERM)
             server.wait()
