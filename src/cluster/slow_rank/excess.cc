@@ -199,7 +199,9 @@ std::vector<Excess> FindExcesses(const std::vector<std::vector<double>>& values)
       const double share = rank.shares[step] / static_cast<double>(excess.steps.size());
       excess.share += share;
       if (rank.shares[step] > 0) ++excess.slower_count;
-      excess.value += share * values[place][step] / (1 + rank.shares[step]);
+      // A rank without work in a step (one that was cut off) has a share of -1, and no usual value.
+      const double of_usual = 1 + rank.shares[step];
+      if (of_usual > 0) excess.value += share * values[place][step] / of_usual;
     }
     found.push_back(std::move(excess));
   }

@@ -52,6 +52,17 @@ TEST(FindExcesses, FindsSinceWhen) {
   EXPECT_EQ(found[0].steps, (std::vector<size_t>{2, 3, 4, 5}));
 }
 
+TEST(FindExcesses, IsANumberWhereTheLastStepWasCutOff) {
+  Values values = Even(6);
+  for (double& value : values[5]) value *= 1.4;
+  values[5].back() = 0;
+  const auto found = FindExcesses(values);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].place, 5U);
+  EXPECT_GT(found[0].value, 0);
+  EXPECT_LT(found[0].value, 500);
+}
+
 TEST(FindExcesses, FindsARankThatIsSlowAtTimes) {
   Values values = Even(8);
   for (const size_t step : {1U, 3U, 5U}) values[2][step] *= 1.1;
