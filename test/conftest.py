@@ -1,8 +1,10 @@
 """What tests of several folders need."""
 
+import importlib.util
 import signal
 import subprocess
 
+import prepared as of_prepared
 import pytest
 
 
@@ -29,3 +31,13 @@ def make_mount_disk(tmp_path):
     yield mount_disk
     for folder in mounted:
         subprocess.run(["umount", "--lazy", folder], check=True)
+
+
+@pytest.fixture(scope="session", name="prepared")
+def make_prepared():
+    """`prepared.python` stands in for an interpreter that is to run a program with torch."""
+    if importlib.util.find_spec("torch") is None:
+        pytest.skip("needs torch")
+    made = of_prepared.Prepared()
+    yield made
+    made.close()

@@ -329,14 +329,14 @@ def test_each_tensor_counts_once(run_sonde, tmp_path):
     assert [row["bytes"] for row in rows] == [moved for *_, moved in MOVED]
 
 
-def test_no_rule_of_ascend_is_asked_of_what_sonde_recorded_on_a_host(run_sonde, tmp_path):
+def test_no_rule_of_ascend_is_asked_of_what_sonde_recorded_on_a_host(run_sonde, prepared, tmp_path):
     """Its folders look like those of torch_npu; what to set there for an NPU is no advice here."""
     program = tmp_path / "train.py"
     program.write_text(
         "import torch\nfor _ in range(30):\n    torch.ones(9, 9) @ torch.ones(9, 9)\n"
     )
     words = ("run", "--profile-level", "level1", "--profile-save-path", "profile", "--")
-    done = run_sonde(*words, sys.executable, program)
+    done = run_sonde(*words, prepared.python, program)
     assert done.returncode == 0, done.stderr
     done = run_sonde("advisor", "all", "-l", "en", "-d", tmp_path / "profile", "-o", tmp_path)
     assert done.returncode == 0, done.stderr

@@ -4,7 +4,6 @@ import csv
 import json
 import shutil
 import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 
@@ -27,7 +26,7 @@ print("loss", loss.item())
 
 
 @pytest.fixture(scope="module", name="recorded")
-def record(sonde, tmp_path_factory):
+def record(sonde, prepared, tmp_path_factory):
     """The folder with one capture, not analysed."""
     folder = tmp_path_factory.mktemp("recorded")
     program = folder / "train.py"
@@ -36,7 +35,7 @@ def record(sonde, tmp_path_factory):
         str(sonde), "run", "--profile-level", "level1", "--profile-record-shapes",
         "--profile-with-memory", "--no-analyse", "--profile-step-start", "1",
         "--profile-step-end", "3", "--profile-save-path", str(folder / "profile"), "--",
-        sys.executable, str(program),
+        prepared.python, str(program),
     ]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
     assert done.returncode == 0, done.stderr
@@ -50,13 +49,13 @@ def copy_capture(recorded, tmp_path):
     return tmp_path / "profile"
 
 
-def test_a_quiet_run_is_quiet_about_its_analysis_too(sonde, tmp_path):
+def test_a_quiet_run_is_quiet_about_its_analysis_too(sonde, prepared, tmp_path):
     """--quiet leaves out all but errors: the summary of what was recorded as well."""
     program = tmp_path / "train.py"
     program.write_text(PROGRAM)
     command = [sonde, "run", "-q", "--profile-save-path", tmp_path / "profile", "--"]
     done = subprocess.run(
-        [*map(str, command), sys.executable, str(program)],
+        [*map(str, command), prepared.python, str(program)],
         capture_output=True, text=True, timeout=240, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
@@ -271,10 +270,10 @@ def test_output_folder_that_is_a_file(run_sonde, profile, tmp_path):
     assert (tmp_path / "file").read_text() == "x"
 
 
-def test_a_loader_with_workers(run_sonde, tmp_path):
+def test_a_loader_with_workers(run_sonde, prepared, tmp_path):
     """`sonde run` parses the rank and tells of its helpers; `sonde analyse` parses those, too."""
     train = Path(__file__).parents[1] / "python" / "programs" / "train.py"
-    done = run_sonde("run", "--profile-save-path", "out", "--", sys.executable, train, 4, "fork",
+    done = run_sonde("run", "--profile-save-path", "out", "--", prepared.python, train, 4, "fork",
                      timeout=240)  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "recorded, too: 2 helper processes" in done.stderr

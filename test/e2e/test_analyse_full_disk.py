@@ -4,7 +4,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 
 import pytest
 
@@ -19,12 +18,12 @@ for step in range(3000):
 
 
 @pytest.fixture(scope="module", name="recorded")
-def record(sonde, tmp_path_factory):
+def record(sonde, prepared, tmp_path_factory):
     """A capture that is not analysed."""
     folder = tmp_path_factory.mktemp("recorded")
     (folder / "train.py").write_text(PROGRAM)
     command = [str(sonde), "run", "--no-analyse", "--profile-save-path", str(folder / "profile")]
-    done = subprocess.run([*command, "--", sys.executable, str(folder / "train.py")],
+    done = subprocess.run([*command, "--", prepared.python, str(folder / "train.py")],
                           capture_output=True, text=True, timeout=240, check=False)  # fmt: skip
     assert done.returncode == 0, done.stderr
     (span,) = (folder / "profile").glob("*_ascend_pt")

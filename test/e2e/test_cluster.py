@@ -5,7 +5,6 @@ import json
 import re
 import shutil
 import sqlite3
-import sys
 
 import pytest
 from cluster_results import profiler_of, tables_of
@@ -249,12 +248,12 @@ def test_other_forms(form, shared_data, run_sonde, tmp_path):
     assert ("report.html" in names) == (form == "notebook")
 
 
-def test_a_capture_of_a_program_without_ranks(sonde, run_sonde, tmp_path):
+def test_a_capture_of_a_program_without_ranks(prepared, run_sonde, tmp_path):
     program = tmp_path / "train.py"
     program.write_text(
         "import torch\nfor _ in range(3):\n    torch.ones(9, 9) @ torch.ones(9, 9)\n"
     )
-    done = run_sonde("run", "--profile-save-path", "profile", "--", sys.executable, program)
+    done = run_sonde("run", "--profile-save-path", "profile", "--", prepared.python, program)
     assert done.returncode == 0, done.stderr
     done = run_sonde("cluster", "-m", "compute_op_sum", "-d", tmp_path / "profile")
     assert done.returncode == 0, done.stderr
@@ -262,7 +261,9 @@ def test_a_capture_of_a_program_without_ranks(sonde, run_sonde, tmp_path):
     assert tables_of(tmp_path / "profile")["ComputeOpAllRankStats"]
 
 
-def test_modules_of_a_capture_have_their_operators_forward_and_backward(sonde, run_sonde, tmp_path):
+def test_modules_of_a_capture_have_their_operators_forward_and_backward(
+    prepared, run_sonde, tmp_path
+):
     program = tmp_path / "train.py"
     program.write_text(
         "import torch\n"
@@ -271,7 +272,7 @@ def test_modules_of_a_capture_have_their_operators_forward_and_backward(sonde, r
         "    net(torch.ones(9, 9)).sum().backward()\n"
     )
     done = run_sonde(
-        "run", "--profile-save-path", "profile", "--profile-with-modules", "--", sys.executable,
+        "run", "--profile-save-path", "profile", "--profile-with-modules", "--", prepared.python,
         program,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

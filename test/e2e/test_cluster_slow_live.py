@@ -94,7 +94,7 @@ main()
 """
 
 
-def record(run_sonde, tmp_path, way):
+def record(run_sonde, python, tmp_path, way):
     launcher = tmp_path / "launcher.py"
     launcher.write_text(LAUNCHER.format(examples=str(EXAMPLES)))
     done = run_sonde(
@@ -103,7 +103,7 @@ def record(run_sonde, tmp_path, way):
         "--rdzv-backend=c10d", "--rdzv-endpoint=localhost:0",
         launcher, EXAMPLES / "train_tiny_gpt.py", way, str(SLOW),
         "--steps", "12", "--batch", "4", "--layers", "2", "--width", "64",
-        env={"OMP_NUM_THREADS": "1"}, timeout=600,
+        env={"OMP_NUM_THREADS": "1", "PYTHON_EXEC": python}, timeout=600,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return tmp_path / "out"
@@ -126,8 +126,11 @@ def slow_ranks(run_sonde, tmp_path, folder):
     ("compute", {"more work", "slow kernel"}, None),
     ("garbage collection", {"host"}, "garbage collection"),
 ])  # fmt: skip
-def test_the_rank_that_was_slowed_down_is_named(run_sonde, tmp_path, way, causes, activity):
-    rows, said = slow_ranks(run_sonde, tmp_path, record(run_sonde, tmp_path, way))
+def test_the_rank_that_was_slowed_down_is_named(
+    run_sonde, prepared, tmp_path, way, causes, activity
+):
+    folder = record(run_sonde, prepared.python, tmp_path, way)
+    rows, said = slow_ranks(run_sonde, tmp_path, folder)
     assert [row[0] for row in rows] == [SLOW], said
     assert rows[0][1] in causes, said
     if activity is not None:

@@ -6,7 +6,6 @@ A few by default, all with SONDE_PLANTED=1 (five minutes); docs/compare.md has t
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -94,7 +93,7 @@ ALL = "1" in (os.environ.get("SONDE_PLANTED"), os.environ.get("SONDE_THOROUGH"))
 
 
 @pytest.fixture(scope="module", name="recorded")
-def make_recorder(sonde, tmp_path_factory):
+def make_recorder(sonde, prepared, tmp_path_factory):
     """recorded(change, number): the folder of a recording of the program, made once."""
     folder = tmp_path_factory.mktemp("planted")
     known = {}
@@ -108,7 +107,7 @@ def make_recorder(sonde, tmp_path_factory):
                 [
                     *(sonde, "run", "--quiet", "--no-analyse", "--profile-record-shapes"),
                     *("--profile-gc-threshold-ms", "0"),
-                    *("--", sys.executable, PROGRAM, change, str(STEPS)),
+                    *("--", prepared.python, PROGRAM, change, str(STEPS)),
                 ],
                 cwd=place,
                 env=environment | {"XDG_CACHE_HOME": str(folder / "cache")},

@@ -4,7 +4,6 @@ import csv
 import re
 import shutil
 import sqlite3
-import sys
 from decimal import Decimal
 
 import pytest
@@ -155,9 +154,9 @@ for step in range(3):
 """
 
 
-def test_captures_are_compared_by_module(run_sonde, tmp_path):
+def test_captures_are_compared_by_module(run_sonde, prepared, tmp_path):
     (tmp_path / "train.py").write_text(PROGRAM)
-    assert run_sonde("run", "--quiet", "--", sys.executable, "train.py").returncode == 0
+    assert run_sonde("run", "--quiet", "--", prepared.python, "train.py").returncode == 0
     done = run_sonde("compare", "-d", "profile", "-bp", "profile", "-o", "out")
     assert done.returncode == 0, done.stderr
     sheets = sheets_of(only(tmp_path / "out", "*.xlsx"))

@@ -10,7 +10,6 @@ import shlex
 import shutil
 import signal
 import subprocess
-import sys
 
 import pytest
 from conftest import ROOT
@@ -63,14 +62,14 @@ NAMES = [line for line in typed() if line.startswith("sonde.")]
 
 
 @pytest.fixture(scope="module", name="place")
-def make_place(sonde, tmp_path_factory):
+def make_place(sonde, prepared, tmp_path_factory):
     """A folder with what the lines name: a program, two captures and two dumps of it."""
     folder = tmp_path_factory.mktemp("place")
     (folder / "train.py").write_text(PROGRAM)
     (folder / "debug.py").write_text(DEBUGGED)
     config = {"task": "statistics", "dump_path": str(folder / "dump"), "level": "mix"}
     (folder / "config.json").write_text(json.dumps(config | {"rank": [], "step": [0]}))
-    python = [sys.executable, "train.py"]
+    python = [prepared.python, "train.py"]
     base = ["run", "--quiet", "--profile-save-path", "base"]
     subprocess.run([sonde, *base, "--", *python], cwd=folder, check=True, timeout=120)
     for words in (["--quiet"], ["--quiet", "--dump-config", "config.json"]):
@@ -87,8 +86,8 @@ def test_every_line_is_of_a_kind_that_is_tried():
 
 
 @pytest.mark.parametrize("line", [line for line in COMMANDS if "sonde view" not in line])
-def test_the_command_works(line, place, run_sonde):
-    words = [sys.executable if word == "python3" else word for word in shlex.split(line)[1:]]
+def test_the_command_works(line, place, run_sonde, prepared):
+    words = [prepared.python if word == "python3" else word for word in shlex.split(line)[1:]]
     done = run_sonde(*words, cwd=place)
     assert done.returncode == 0, done.stderr
     assert done.stdout or "sonde run" in line

@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import sys
 
 import pytest
 
@@ -12,7 +11,7 @@ PROGRAM = "import torch; torch.ones(3).add(1)"
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_capture_in_a_folder_of_any_name(name, sonde, tmp_path):
+def test_a_capture_in_a_folder_of_any_name(name, sonde, prepared, tmp_path):
     folder = tmp_path / name / "capture"
     cache = tmp_path / "cache" / name
     env = {**os.environ, "XDG_CACHE_HOME": str(cache)}
@@ -24,7 +23,7 @@ def test_a_capture_in_a_folder_of_any_name(name, sonde, tmp_path):
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
-    run(sonde, "run", "--profile-save-path", folder, "--", sys.executable, "-c", PROGRAM)
+    run(sonde, "run", "--profile-save-path", folder, "--", prepared.python, "-c", PROGRAM)
     assert list(folder.glob("*/ASCEND_PROFILER_OUTPUT/trace_view.json"))
     sql = "SELECT count(*) AS n FROM slice WHERE name = 'aten::add'"
     assert json.loads(run(sonde, "query", folder, sql, "--format", "json")) == [{"n": 1}]

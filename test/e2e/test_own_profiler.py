@@ -4,7 +4,6 @@ the same operators, the same results."""
 import gzip
 import json
 import subprocess
-import sys
 from collections import Counter
 
 import pytest
@@ -65,14 +64,14 @@ def operators_of(path):
 
 
 @pytest.fixture(scope="module", name="both")
-def run_both(sonde, tmp_path_factory):
+def run_both(sonde, prepared, tmp_path_factory):
     """Folder and standard output of the program alone and under Sonde."""
     results = {}
     for kind in ("alone", "recorded"):
         folder = tmp_path_factory.mktemp(kind)
         (folder / "train.py").write_text(PROGRAM)
         launcher = [str(sonde), "run", "--"] if kind == "recorded" else []
-        done = subprocess.run([*launcher, sys.executable, "train.py"], cwd=folder, text=True,
+        done = subprocess.run([*launcher, prepared.python, "train.py"], cwd=folder, text=True,
                               capture_output=True, timeout=240, check=False)  # fmt: skip
         assert done.returncode == 0, done.stderr
         results[kind] = (folder, done)
@@ -108,10 +107,10 @@ def test_every_window_is_a_capture_with_deliverables(both):
     assert metadata["note"] == {"a": 1}
 
 
-def test_steps_on_the_command_line_leave_the_program_its_profiler(run_sonde, tmp_path):
+def test_steps_on_the_command_line_leave_the_program_its_profiler(run_sonde, prepared, tmp_path):
     (tmp_path / "train.py").write_text(PROGRAM)
     done = run_sonde("run", "--profile-step-start", "1", "--profile-step-end", "3", "--",
-                     sys.executable, "train.py", timeout=240)  # fmt: skip
+                     prepared.python, "train.py", timeout=240)  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert len(list((tmp_path / "profile").glob("*_ascend_pt"))) == 1
     assert (tmp_path / "whole.json").exists()

@@ -5,7 +5,6 @@ import inspect
 import json
 import re
 import subprocess
-import sys
 
 import pytest
 
@@ -123,7 +122,7 @@ def run_both(run_kinds):
 
 
 @pytest.fixture(scope="module", name="run_kinds")
-def make_run_kinds(sonde, tmp_path_factory):
+def make_run_kinds(sonde, prepared, tmp_path_factory):
     """run_kinds(program) runs it alone and under Sonde; folder and finished process of each."""
 
     def run(program, status=0):
@@ -132,7 +131,7 @@ def make_run_kinds(sonde, tmp_path_factory):
             folder = tmp_path_factory.mktemp(kind)
             (folder / "train.py").write_text(program)
             launcher = [str(sonde), "run", "--no-analyse", "--"] if kind == "recorded" else []
-            done = subprocess.run([*launcher, sys.executable, "train.py"], cwd=folder, text=True,
+            done = subprocess.run([*launcher, prepared.python, "train.py"], cwd=folder, text=True,
                                   capture_output=True, timeout=240, check=False)  # fmt: skip
             assert done.returncode == status, done.stderr
             results[kind] = (folder, done)

@@ -30,17 +30,17 @@ def check(run_sonde, path):
     check_conservation(lambda sql: rows_of(run_sonde, path, sql))
 
 
-def test_tasks_of_a_capture_are_the_own_times(run_sonde, tmp_path):
+def test_tasks_of_a_capture_are_the_own_times(run_sonde, prepared, tmp_path):
     done = run_sonde(
-        "run", "--profile-save-path", tmp_path / "out", "--", sys.executable, PROGRAM, STRIDE
+        "run", "--profile-save-path", tmp_path / "out", "--", prepared.python, PROGRAM, STRIDE
     )
     assert done.returncode == 0, done.stderr
     check(run_sonde, next((tmp_path / "out").glob("*_ascend_pt")))
 
 
-def test_tasks_of_a_kineto_trace_are_torchs_own_times(run_sonde, tmp_path):
+def test_tasks_of_a_kineto_trace_are_torchs_own_times(run_sonde, prepared, tmp_path):
     subprocess.run(
-        [sys.executable, PROGRAM, STRIDE, tmp_path], check=True, capture_output=True, timeout=120
+        [prepared.python, PROGRAM, STRIDE, tmp_path], check=True, capture_output=True, timeout=120
     )
     trace = tmp_path / "trace.json"
     check(run_sonde, trace)
@@ -62,10 +62,10 @@ def check_table(run_sonde, trace, table):
 
 
 @pytest.fixture(scope="module", name="small")
-def profile_small_programs(tmp_path_factory):
+def profile_small_programs(prepared, tmp_path_factory):
     """Traces and tables of torch's profiler."""
     folder = tmp_path_factory.mktemp("small")
-    subprocess.run([sys.executable, PROGRAMS / "small_programs.py", folder], check=True,
+    subprocess.run([prepared.python, PROGRAMS / "small_programs.py", folder], check=True,
                    capture_output=True, timeout=120)  # fmt: skip
     return folder
 
@@ -80,8 +80,8 @@ def test_tasks_of_small_programs_are_torchs_own_times(run_sonde, small, name):
     check_table(run_sonde, small / f"{name}.json", table)
 
 
-def test_tasks_of_captures_of_small_programs_are_the_own_times(run_sonde, tmp_path):
-    done = run_sonde("run", "--profile-save-path", tmp_path / "out", "--", sys.executable,
+def test_tasks_of_captures_of_small_programs_are_the_own_times(run_sonde, prepared, tmp_path):
+    done = run_sonde("run", "--profile-save-path", tmp_path / "out", "--", prepared.python,
                      PROGRAMS / "small_programs.py")  # fmt: skip
     assert done.returncode == 0, done.stderr
     check(run_sonde, next((tmp_path / "out").glob("*_ascend_pt")))

@@ -44,19 +44,19 @@ if __name__ == "__main__":
 """
 
 
-def recorded(run_sonde, tmp_path, *words, options=()):
+def recorded(run_sonde, python, tmp_path, *words, options=()):
     program = tmp_path / "ranks.py"
     program.write_text(OWN_OPTIMIZER + PROGRAM.replace("torch.optim.SGD(", "Descent("))
     done = run_sonde("run", "--profile-save-path", "out", *options, "--",
-                     sys.executable, program, *words, timeout=240)  # fmt: skip
+                     python, program, *words, timeout=240)  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert "error" not in done.stderr and "helper" not in done.stderr
     return done, sorted((tmp_path / "out").glob("*/ASCEND_PROFILER_OUTPUT"))
 
 
 @pytest.mark.parametrize("method", ["fork", "spawn"])
-def test_processes_without_a_group(run_sonde, tmp_path, method):
-    done, outputs = recorded(run_sonde, tmp_path, method)
+def test_processes_without_a_group(run_sonde, prepared, tmp_path, method):
+    done, outputs = recorded(run_sonde, prepared.python, tmp_path, method)
     assert len(outputs) == 2, "and not the parent, which did nothing"
     assert "nothing to analyse" in done.stderr
     for output in outputs:
@@ -64,18 +64,18 @@ def test_processes_without_a_group(run_sonde, tmp_path, method):
             assert [row["Step"] for row in csv.DictReader(file)] == ["0", "1", "2", "3"]
 
 
-def test_forked_ranks(run_sonde, tmp_path):
-    done, outputs = recorded(run_sonde, tmp_path, "fork", tmp_path / "store")
+def test_forked_ranks(run_sonde, prepared, tmp_path):
+    done, outputs = recorded(run_sonde, prepared.python, tmp_path, "fork", tmp_path / "store")
     assert len(outputs) == 2
     infos = [path.name for output in outputs for path in output.parent.glob("profiler_info_*.json")]
     assert sorted(infos) == ["profiler_info_0.json", "profiler_info_1.json"]
     assert "rank 0 " in done.stderr and "rank 1 " in done.stderr
 
 
-def test_chosen_steps_of_forked_processes(run_sonde, tmp_path):
+def test_chosen_steps_of_forked_processes(run_sonde, prepared, tmp_path):
     """Each parses its steps as soon as they are over; the end sums up all."""
     options = ("--profile-step-start", 1, "--profile-step-end", 3)
-    done, outputs = recorded(run_sonde, tmp_path, "fork", options=options)
+    done, outputs = recorded(run_sonde, prepared.python, tmp_path, "fork", options=options)
     assert len(outputs) == 2
     assert "ended after 0 steps" in done.stderr
     rows = [line.split() for line in done.stderr.splitlines() if line.startswith("  process ")]
@@ -87,10 +87,10 @@ def test_chosen_steps_of_forked_processes(run_sonde, tmp_path):
 
 
 @pytest.mark.parametrize("start", [5, 1000])
-def test_a_program_that_ends_before_the_first_step_to_record(run_sonde, tmp_path, start):
+def test_a_program_that_ends_before_the_first_step_to_record(run_sonde, prepared, tmp_path, start):
     """Whether it got as far as the warm-up or not."""
     options = ("--profile-step-start", start)
-    done, outputs = recorded(run_sonde, tmp_path, "fork", options=options)
+    done, outputs = recorded(run_sonde, prepared.python, tmp_path, "fork", options=options)
     assert not outputs and not list((tmp_path / "out").glob("*_ascend_pt"))
     assert done.stderr.count(f"ended after 4 steps, before step {start}: nothing of it") == 2
     assert (
@@ -131,12 +131,12 @@ if len(sys.argv) > 1:
 
 
 @pytest.mark.parametrize("words", [[], ["kill"]])
-def test_data_loader_workers(run_sonde, tmp_path, words):
+def test_data_loader_workers(run_sonde, prepared, tmp_path, words):
     """Each ends its session before multiprocessing's os._exit; who is killed leaves a ring."""
     program = tmp_path / "loader.py"
     program.write_text(LOADER)
     done = run_sonde("run", "--profile-save-path", "out", "--no-analyse", "--",
-                     sys.executable, program, *words, timeout=240)  # fmt: skip
+                     prepared.python, program, *words, timeout=240)  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert f"{4 + len(words)} helper processes" in done.stderr, "not the idle one"
     rings = list((tmp_path / "out").glob("*/SONDE/ring_*"))
@@ -180,12 +180,12 @@ if __name__ == "__main__":
 
 
 @pytest.mark.parametrize("method", ["spawn", "forkserver"])
-def test_data_loader_workers_that_import_torch_themselves(run_sonde, tmp_path, method):
+def test_data_loader_workers_that_import_torch_themselves(run_sonde, prepared, tmp_path, method):
     """Helpers like forked ones: not parsed unasked, in no table, and no word that steps are few."""
     program = tmp_path / "loader.py"
     own = OWN_OPTIMIZER + SPAWNED_LOADER.replace("torch.optim.SGD(", "Descent(")
     program.write_text(own if method == "forkserver" else SPAWNED_LOADER)
-    words = ("--", sys.executable, program, method)
+    words = ("--", prepared.python, program, method)
     done = run_sonde("run", "--profile-save-path", "out", *words, timeout=240)
     assert done.returncode == 0, done.stderr
     assert "2 helper processes" in done.stderr and done.stderr.count("  process ") == 1
@@ -209,11 +209,11 @@ dist.all_reduce(torch.ones(1000))
 """
 
 
-def test_a_group_of_many_ranks(run_sonde, tmp_path):
+def test_a_group_of_many_ranks(run_sonde, prepared, tmp_path):
     program = tmp_path / "large.py"
     program.write_text(LARGE_GROUP)
     done = run_sonde("run", "--profile-save-path", "out", "--profile-level", "level1", "--",
-                     sys.executable, program, timeout=240)  # fmt: skip
+                     prepared.python, program, timeout=240)  # fmt: skip
     assert done.returncode == 0, done.stderr
     (path,) = (tmp_path / "out").glob("*/ASCEND_PROFILER_OUTPUT/communication_matrix.json")
     groups = json.loads(path.read_text())["step"]["collective"]

@@ -3,7 +3,6 @@ between epochs, scopes that are marked."""
 
 import csv
 import io
-import sys
 
 import pytest
 
@@ -79,12 +78,12 @@ for i in range(3):
 
 
 @pytest.fixture(name="recorded")
-def make_recorded(run_sonde, tmp_path):
+def make_recorded(run_sonde, prepared, tmp_path):
     """recorded(program, *options) gives a function that asks its capture."""
 
     def recorded(program, *options):
         (tmp_path / "program.py").write_text(program)
-        done = run_sonde("run", "--profile-save-path", "out", *options, "--", sys.executable,
+        done = run_sonde("run", "--profile-save-path", "out", *options, "--", prepared.python,
                          "program.py")  # fmt: skip
         assert done.returncode == 0, done.stderr
         (span,) = (tmp_path / "out").glob("*_ascend_pt")

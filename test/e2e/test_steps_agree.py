@@ -10,7 +10,6 @@ import csv
 import io
 import json
 import re
-import sys
 from pathlib import Path
 
 import pytest
@@ -230,10 +229,10 @@ for i in range(3):
 }
 
 
-def dumped(run_sonde, tmp_path):
+def dumped(run_sonde, python, tmp_path):
     config = {"task": "statistics", "level": "L0", "dump_path": "dump"}
     (tmp_path / "config.json").write_text(json.dumps(config))
-    done = run_sonde("run", "--dump-config", "config.json", "--", sys.executable, "program.py")
+    done = run_sonde("run", "--dump-config", "config.json", "--", python, "program.py")
     assert done.returncode == 0, done.stderr
     found = {}
     for path in (tmp_path / "dump").glob("step*/*/dump.json"):
@@ -243,8 +242,8 @@ def dumped(run_sonde, tmp_path):
     return found
 
 
-def profiled(run_sonde, tmp_path):
-    done = run_sonde("run", "--profile-save-path", "out", "--", sys.executable, "program.py")
+def profiled(run_sonde, python, tmp_path):
+    done = run_sonde("run", "--profile-save-path", "out", "--", python, "program.py")
     assert done.returncode == 0, done.stderr
     (span,) = (tmp_path / "out").glob("*_ascend_pt")
     asked = run_sonde(
@@ -257,11 +256,12 @@ def profiled(run_sonde, tmp_path):
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_a_profile_and_a_dump_have_the_same_steps(run_sonde, tmp_path, name):
+def test_a_profile_and_a_dump_have_the_same_steps(run_sonde, prepared, tmp_path, name):
     source, calls = PROGRAMS[name]
     program = COMMON + source
     if "sgd(" in source and name not in PLAIN:
         program = OWN_OPTIMIZER + program.replace("torch.optim.SGD(", "Descent(")
     (tmp_path / "program.py").write_text(program)
     expected = dict(enumerate(calls))
-    assert (dumped(run_sonde, tmp_path), profiled(run_sonde, tmp_path)) == (expected, expected)
+    found = [seen(run_sonde, prepared.python, tmp_path) for seen in (dumped, profiled)]
+    assert found == [expected, expected]

@@ -21,10 +21,11 @@ pytest.importorskip("torch")
 
 
 @pytest.fixture(scope="module", name="rank_folder")
-def record_both_forms(sonde, tmp_path_factory):
+def record_both_forms(sonde, prepared, tmp_path_factory):
     """ASCEND_PROFILER_OUTPUT of rank 0."""
     folder = tmp_path_factory.mktemp("both")
     environment = {k: v for k, v in os.environ.items() if not k.startswith("SONDE_")}
+    environment["PYTHON_EXEC"] = prepared.python  # of the ranks
     command = [
         str(sonde), "run", "--profile-step-start", "1", "--profile-step-end", "3",
         "--profile-level", "level1", "--profile-with-memory", "--profile-record-shapes",

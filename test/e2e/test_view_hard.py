@@ -8,7 +8,6 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 import time
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
@@ -323,11 +322,11 @@ def test_records_a_running_program(sonde, cache_home, program):
         assert programs()[0]["message"] != ""
 
 
-def test_run_offers_a_page(sonde, tmp_path):
+def test_run_offers_a_page(sonde, prepared, tmp_path):
     program = "import torch, time\nwhile True: torch.ones(8).sum(); time.sleep(0.001)\n"
     (tmp_path / "work.py").write_text(program)
     words = [sonde, "run", "--view", "--no-analyse", "--profile-save-path", tmp_path / "profile"]
-    words += ["--", sys.executable, tmp_path / "work.py"]
+    words += ["--", prepared.python, tmp_path / "work.py"]
     env = {key: value for key, value in os.environ.items() if not key.startswith("SONDE_")}
     env["XDG_CACHE_HOME"] = str(tmp_path / "cache")
     with subprocess.Popen(

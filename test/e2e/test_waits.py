@@ -18,7 +18,7 @@ COUNT = 8
 
 
 @pytest.fixture(scope="module", name="capture")
-def record(tmp_path_factory, sonde, cache_home):
+def record(tmp_path_factory, sonde, prepared, cache_home):
     """The folder of two ranks, of which the second comes late to each all-reduce."""
     folder = tmp_path_factory.mktemp("late")
     words = [sonde, "run", "--profile-save-path", folder, "--profile-level", "level1",
@@ -27,7 +27,7 @@ def record(tmp_path_factory, sonde, cache_home):
              PROGRAM]  # fmt: skip
     done = subprocess.run(
         [str(word) for word in words], capture_output=True, text=True, check=False,
-        env={**os.environ, "XDG_CACHE_HOME": str(cache_home)},
+        env={**os.environ, "XDG_CACHE_HOME": str(cache_home), "PYTHON_EXEC": prepared.python},
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     assert len(list(folder.glob("*_ascend_pt"))) == 2

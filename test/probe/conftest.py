@@ -6,12 +6,10 @@ PRESET chooses the build folder (default dev). Tests that need torch are skipped
 import json
 import os
 import subprocess
-import sys
 import textwrap
 from pathlib import Path
 
 import pytest
-from prepared import Prepared, may_be_prepared
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / os.environ.get("PRESET", "dev")
@@ -30,46 +28,20 @@ def environment():
     return variables
 
 
-@pytest.fixture(scope="session", name="prepared")
-def make_prepared():
-    """prepared() is an interpreter that has imported torch; made when it is first asked for."""
-    made = []
-
-    def get():
-        if not made:
-            made.append(Prepared(environment()))
-        return made[0]
-
-    yield get
-    for one in made:
-        one.close()
-
-
 @pytest.fixture(name="run_program")
-def make_run_program(tmp_path, prepared, request):
+def make_run_program(tmp_path, prepared):
     """run_program(source, level=..., ...) runs a program that finds its configuration in
-    ``config.json`` and records into ``dump``; ``good=False`` where it may fail. In files that say
-    PREPARED, those that begin with `import torch` need not do it themselves (prepared.py)."""
-    is_prepared = getattr(request.module, "PREPARED", False)
-    pytest.importorskip("torch")
+    ``config.json`` and records into ``dump``; ``good=False`` where it may fail."""
 
     def run(source, good=True, arguments=(), **settings):
         config = {"task": "statistics", "level": "L1", "risk_level": "ALL", "dump_path": "dump"}
         (tmp_path / "config.json").write_text(json.dumps({**config, **settings}))
         program = tmp_path / "program.py"
         program.write_text(textwrap.dedent(source))
-        if is_prepared and may_be_prepared(program.read_text()):
-            done = prepared().run(program, arguments, tmp_path, environment(), timeout=180)
-        else:
-            done = subprocess.run(
-                [sys.executable, str(program), *map(str, arguments)],
-                cwd=tmp_path,
-                env=environment(),
-                capture_output=True,
-                text=True,
-                timeout=180,
-                check=False,
-            )
+        done = subprocess.run(
+            [prepared.python, str(program), *map(str, arguments)], cwd=tmp_path,
+            env=environment(), capture_output=True, text=True, timeout=180, check=False,
+        )  # fmt: skip
         if good:
             assert done.returncode == 0, done.stderr
         return done

@@ -2,8 +2,6 @@
 
 import os
 
-PREPARED = True
-
 MODEL = """
 import torch
 from torch import nn

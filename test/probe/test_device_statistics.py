@@ -6,8 +6,6 @@ import shutil
 
 import pytest
 
-PREPARED = True
-
 PROGRAM = """
 import os, signal, sys
 import torch

@@ -1,7 +1,5 @@
 """The task that compares checksums with an earlier dump while the program runs."""
 
-PREPARED = True
-
 PROGRAM = """
 import sys
 import torch

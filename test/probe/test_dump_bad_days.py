@@ -10,8 +10,6 @@ import time
 import pytest
 from conftest import environment
 
-PREPARED = True
-
 TRAINING = """
 import sys
 import torch

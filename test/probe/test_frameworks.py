@@ -6,8 +6,6 @@ from pathlib import Path
 
 import pytest
 
-PREPARED = True
-
 VERL = """
 import os, sys, torch
 from torch import nn

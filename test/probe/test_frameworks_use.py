@@ -9,8 +9,6 @@ import json
 
 import pytest
 
-PREPARED = True
-
 MODEL = """
 import os, torch
 from torch import nn

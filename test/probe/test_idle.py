@@ -1,7 +1,5 @@
 """While nothing is dumped a program calls torch's own functions; modules have no hooks of ours."""
 
-PREPARED = True
-
 PRELUDE = """
 import torch
 from torch import nn

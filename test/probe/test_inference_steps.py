@@ -2,8 +2,6 @@
 
 from test_whole_programs import RUN, steps_of
 
-PREPARED = True
-
 PARTS = """
 class Part(nn.Module):
     def __init__(self, width=4):

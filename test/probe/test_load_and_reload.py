@@ -6,8 +6,6 @@ import os
 import pytest
 from test_debugger import MODEL
 
-PREPARED = True
-
 PROGRAM = (
     MODEL
     + """

@@ -4,8 +4,6 @@ import random
 
 import pytest
 
-PREPARED = True
-
 STEPS = 6
 
 PROGRAM = """

@@ -2,8 +2,6 @@
 
 import pytest
 
-PREPARED = True
-
 PROGRAM = """
 import torch
 from sonde.torch import PrecisionDebugger

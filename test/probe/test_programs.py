@@ -2,8 +2,6 @@
 
 import pytest
 
-PREPARED = True
-
 MODEL = """
 import copy, io, pickle
 import torch

@@ -7,8 +7,6 @@ import os
 import pytest
 from test_whole_programs import RUN
 
-PREPARED = True
-
 PROGRAM = """
 torch.manual_seed(0)
 class Model(nn.Module):

@@ -3,8 +3,6 @@
 import json
 import re
 
-PREPARED = True
-
 RUN = """
 import torch
 from sonde._inject._dump import DumpRun

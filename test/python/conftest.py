@@ -97,14 +97,15 @@ def query(path, statement):
 
 
 @pytest.fixture(name="sonde_run")
-def make_sonde_run(tmp_path, sonde_command):
-    """sonde_run(source, options..., NAME=value) is `sonde run` of a program of that source."""
+def make_sonde_run(tmp_path, sonde_command, prepared):
+    """sonde_run(source, options..., NAME=value) is `sonde run` of a program of that source, by an
+    interpreter that is prepared, or another `python`."""
 
-    def call(source, *options, **more):
+    def call(source, *options, python=None, **more):
         (tmp_path / "program.py").write_text(source)
         variables = {k: v for k, v in os.environ.items() if not k.startswith("SONDE_")}
         return subprocess.run(
-            [sonde_command, "run", *options, "--", sys.executable, "program.py"],
+            [sonde_command, "run", *options, "--", python or prepared.python, "program.py"],
             cwd=tmp_path,
             env={**variables, "SONDE_HOME": str(BUILD), **more},
             capture_output=True,

@@ -3,6 +3,7 @@
 import csv
 import functools
 import shutil
+import sys
 
 import pytest
 from conftest import BUILD, query
@@ -113,7 +114,7 @@ def make_run(sonde_run, tmp_path, need_torch):
     cann.mkdir(parents=True)
     shutil.copy(SIMULATION, cann)
 
-    return functools.partial(sonde_run, ASCEND_HOME_PATH=str(cann.parent))
+    return functools.partial(sonde_run, python=sys.executable, ASCEND_HOME_PATH=str(cann.parent))
 
 
 def issues(path):

@@ -2,6 +2,7 @@
 
 import functools
 import os
+import sys
 
 import pytest
 from conftest import BUILD, query
@@ -75,7 +76,7 @@ def make_run(sonde_run, need_torch):
     assert SIMULATION.is_file(), f"{SIMULATION} is missing: make build"
     if torch.version.cuda is None:
         pytest.skip("needs data: a torch for CUDA")
-    return functools.partial(sonde_run, LD_PRELOAD=str(SIMULATION))
+    return functools.partial(sonde_run, python=sys.executable, LD_PRELOAD=str(SIMULATION))
 
 
 def issues(path):

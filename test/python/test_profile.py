@@ -7,7 +7,6 @@ import json
 import os
 import struct
 import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
@@ -455,7 +454,7 @@ print(name)
 """
 
 
-def test_generated_kernels_are_operators(tmp_path):
+def test_generated_kernels_are_operators(prepared, tmp_path):
     environment = dict(os.environ, TORCHINDUCTOR_CACHE_DIR=str(tmp_path / "cache"))
     places = [ROOT / "python", Path(capture_reader.__file__).parent]
     environment["PYTHONPATH"] = os.pathsep.join(map(str, places))
@@ -463,7 +462,7 @@ def test_generated_kernels_are_operators(tmp_path):
     names = set()
     for _ in range(2):  # compiled, then taken from torch's cache
         done = subprocess.run(
-            [sys.executable, "-c", COMPILED],
+            [prepared.python, "-c", COMPILED],
             cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300, check=False,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr

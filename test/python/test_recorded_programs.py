@@ -20,9 +20,9 @@ PROGRAMS = Path(__file__).resolve().parent / "programs"
 TIMEOUT_S = 180
 
 
-def run(folder, words, **variables):
+def run(folder, words, python=sys.executable, **variables):
     done = subprocess.run(
-        [sys.executable, *map(str, words)],
+        [python, *map(str, words)],
         cwd=folder,
         env=hooked_environment(folder, **variables),
         capture_output=True,
@@ -139,12 +139,12 @@ def test_spawned_workers_are_attached(tmp_path):
 
 
 @pytest.fixture(scope="module", name="two_ranks")
-def make_two_ranks(tmp_path_factory):
+def make_two_ranks(prepared, tmp_path_factory):
     folder = tmp_path_factory.mktemp("ranks")
     words = ["-m", "torch.distributed.run", "--nproc-per-node", "2", PROGRAMS / "two_ranks.py"]
     done = run(
         folder, words, SONDE_PROFILE_STEP_START="1", SONDE_PROFILE_STEP_END="3",
-        SONDE_PROFILE_RANKS="1",
+        SONDE_PROFILE_RANKS="1", PYTHON_EXEC=prepared.python,
     )  # fmt: skip
     return done, captures_below(folder)
 
@@ -180,13 +180,13 @@ def test_launcher_and_other_rank_say_why_they_do_not_record(two_ranks):
 
 
 @pytest.fixture(scope="module", name="killed")
-def make_killed(tmp_path_factory):
+def make_killed(prepared, tmp_path_factory):
     """Two endless trainings, one ended by TERM and one by KILL."""
     started = {}
     for number in (signal.SIGTERM, signal.SIGKILL):
         folder = tmp_path_factory.mktemp(number.name)
         started[number] = folder, subprocess.Popen(
-            [sys.executable, PROGRAMS / "train.py", "2", "none", "wait"],
+            [prepared.python, PROGRAMS / "train.py", "2", "none", "wait"],
             env=hooked_environment(folder), stdout=subprocess.PIPE, text=True,
         )  # fmt: skip
     results = {}
@@ -215,8 +215,8 @@ if os.environ.get("SONDE_THOROUGH") == "1":
 
 
 @pytest.mark.parametrize("how", HOW, ids=" ".join)
-def test_inference_steps_are_calls_of_the_root_module(tmp_path, how):
-    done = run(tmp_path, [PROGRAMS / "inference.py", *how])
+def test_inference_steps_are_calls_of_the_root_module(prepared, tmp_path, how):
+    done = run(tmp_path, [PROGRAMS / "inference.py", *how], prepared.python)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines() == ["no input", "(1, 4)"]
     capture = next(iter(captures_below(tmp_path).values()))
@@ -252,11 +252,11 @@ for _ in range(3):
 
 
 @pytest.mark.parametrize("threshold, usual", [("0", None), ("None", "0")])
-def test_the_watched_file_is_heeded(tmp_path, threshold, usual):
+def test_the_watched_file_is_heeded(prepared, tmp_path, threshold, usual):
     """Every key has an effect or a line that says why not."""
     program = tmp_path / "program.py"
     program.write_text(WATCHED.replace("THRESHOLD", threshold))
-    done = run(tmp_path, [program], SONDE_CONFIG_PATH=str(tmp_path / "watched"),
+    done = run(tmp_path, [program], prepared.python, SONDE_CONFIG_PATH=str(tmp_path / "watched"),
                SONDE_PROFILE_GC_THRESHOLD_MS=usual)  # fmt: skip
     assert done.returncode == 0, done.stderr
     for name in ("sys_io has no effect: no device", "host_sys has no effect", "with_flops has no"):
@@ -313,12 +313,12 @@ print(sorted(counters["frames"].items()), sum(counters["graph_break"].values()))
 """
 
 
-def test_a_compiled_optimizer_is_compiled_as_ever(tmp_path):
+def test_a_compiled_optimizer_is_compiled_as_ever(prepared, tmp_path):
     """Dynamo meets none of our frames."""
     program = tmp_path / "program.py"
     program.write_text(COMPILED_OPTIMIZER)
-    alone = run(tmp_path, [program], SONDE_ATTACH=None)
-    done = run(tmp_path, [program])
+    alone = run(tmp_path, [program], prepared.python, SONDE_ATTACH=None)
+    done = run(tmp_path, [program], prepared.python)
     assert alone.returncode == 0, alone.stderr
     assert done.stdout == alone.stdout and "ok" in done.stdout, done.stderr
     (capture,) = captures_below(tmp_path).values()

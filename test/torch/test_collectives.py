@@ -3,15 +3,10 @@
 import json
 import os
 import subprocess
-import sys
-from concurrent.futures import ThreadPoolExecutor
 
 import harness
 import pytest
 import torch
-
-sys.path.append(str(harness.ROOT / "test" / "probe"))
-from prepared import Prepared  # noqa: E402
 
 pytestmark = pytest.mark.skipif(
     not torch.distributed.is_available() or not torch.distributed.is_gloo_available(),
@@ -53,10 +48,8 @@ class Rows(list):
 
 
 @pytest.fixture(scope="module", name="run")
-def make_run(tmp_path_factory):
-    """run(program) gives rows [is call, name, args, duration, thread] of each of two ranks, which
-    go on from interpreters that have imported torch."""
-    ranks = [Prepared(dict(os.environ)) for _ in range(2)]
+def make_run(prepared, tmp_path_factory):
+    """run(program) gives rows [is call, name, args, duration, thread] of each of two ranks."""
 
     def run(program):
         folder = tmp_path_factory.mktemp("ranks")
@@ -70,20 +63,18 @@ def make_run(tmp_path_factory):
             "TORCHELASTIC_USE_AGENT_STORE": "True",
             "WORLD_SIZE": "2",
         }
-        with ThreadPoolExecutor(2) as pool:
-            started = [
-                pool.submit(prepared.run, folder / "rank.py", (), folder,
-                            {**environment, "RANK": str(rank)}, timeout=300)
-                for rank, prepared in enumerate(ranks)
-            ]  # fmt: skip
-        finished = [one.result() for one in started]
-        for done in finished:
-            assert done.returncode == 0, done.stderr[-3000:]
-        return [Rows(done.stdout) for done in finished]
+        started = [
+            subprocess.Popen([prepared.python, folder / "rank.py"], text=True,
+                             env={**environment, "RANK": str(rank)},
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            for rank in range(2)
+        ]  # fmt: skip
+        outputs = [rank.communicate(timeout=300) for rank in started]
+        for rank, (_, errors) in zip(started, outputs):
+            assert rank.returncode == 0, errors[-3000:]
+        return [Rows(output) for output, _ in outputs]
 
-    yield run
-    for prepared in ranks:
-        prepared.close()
+    return run
 
 
 def split(rows):
@@ -306,7 +297,7 @@ dist.destroy_process_group()
 
 
 @pytest.mark.parametrize("size", [8, 4096])
-def test_groups_of_many_ranks(size):
+def test_groups_of_many_ranks(size, prepared):
     """However many they are, every call tells them; torch's fake group has no peers."""
     program = f"""
 from torch.testing._internal.distributed.fake_pg import FakeStore
@@ -319,7 +310,7 @@ show(session)
 print("RESULT" + json.dumps(session.capture.issues))
 """
     done = subprocess.run(
-        [sys.executable, "-c", PREAMBLE + program],
+        [prepared.python, "-c", PREAMBLE + program],
         env={**os.environ, "RANK": "0", "PYTHONWARNINGS": "ignore"},
         capture_output=True,
         text=True,

@@ -5,6 +5,7 @@ import sys
 
 import capture_reader
 import harness
+import pytest
 
 PREAMBLE = f"""
 import sys
@@ -16,18 +17,24 @@ everything = harness.OPS | harness.SHAPES | harness.STACKS | harness.MEMORY | ha
 """
 
 
-def run(program, *arguments):
-    command = [sys.executable, "-c", PREAMBLE + program, *map(str, arguments)]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
-    assert result.returncode == 0, result.stderr[-3000:]
-    return result.stdout
+@pytest.fixture(name="run")
+def make_run(prepared):
+    """run(program, words...) gives what it printed."""
+
+    def run(program, *words):
+        command = [prepared.python, "-c", PREAMBLE + program, *map(str, words)]
+        result = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+        assert result.returncode == 0, result.stderr[-3000:]
+        return result.stdout
+
+    return run
 
 
 def captures(folder):
     return [capture_reader.read(path.parent) for path in sorted(folder.rglob("SONDE"))]
 
 
-def test_forked_children_record_on_their_own(tmp_path):
+def test_forked_children_record_on_their_own(run, tmp_path):
     run(
         """
 harness.start(everything, sys.argv[1], {"gc_threshold_ms": 0})
@@ -73,7 +80,7 @@ harness.stop()
         assert capture.stacks and capture.memory
 
 
-def test_data_loader_workers(tmp_path):
+def test_data_loader_workers(run, tmp_path):
     run(
         """
 class Data(torch.utils.data.Dataset):
@@ -94,7 +101,7 @@ harness.stop()
     assert len(mine) == 1 and not mine[0].named("aten::sinh")
 
 
-def test_exit_in_the_midst_of_a_session(tmp_path):
+def test_exit_in_the_midst_of_a_session(run, tmp_path):
     run(
         """
 harness.start(everything, sys.argv[1], {"gc_threshold_ms": 0, "python_functions": True})
@@ -130,7 +137,7 @@ assert b'"attached": false' in text.value
     assert result.stdout == "no torch to attach to: libtorch_cpu.so not found\n"
 
 
-def test_attach_in_the_midst_of_a_session(tmp_path):
+def test_attach_in_the_midst_of_a_session(run, tmp_path):
     run(
         """
 harness.adapter.sonde_torch_detach()
@@ -147,7 +154,7 @@ harness.stop()
     assert len(capture.named("aten::add")) == 1
 
 
-def test_start_and_stop_by_threads_while_others_attach(tmp_path):
+def test_start_and_stop_by_threads_while_others_attach(run, tmp_path):
     """The adapter's lock and the GIL are taken in either order without a deadlock."""
     run(
         """
@@ -175,7 +182,7 @@ for thread in threads:
     )
 
 
-def test_forks_while_sessions_start_and_stop(tmp_path):
+def test_forks_while_sessions_start_and_stop(run, tmp_path):
     """Nobody waits for ever, in the parent or in a child, whatever another thread is just doing."""
     run(
         """
@@ -222,7 +229,7 @@ assert results == [True, True]
     )
 
 
-def test_the_class_of_modules_changes_only_so_often(tmp_path):
+def test_the_class_of_modules_changes_only_so_often(run, tmp_path):
     """CPython stops caching look-ups in a class that has changed too often."""
     out = run(
         """
