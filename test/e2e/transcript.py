@@ -9,12 +9,14 @@
     ! sonde: error:                 exactly one line of standard error has it, "!- " none
     $ result SELECT count(*) FROM SlowRank
     | 8                             exactly these lines
+    $ ask DATA/field/05-no-pid/trace.json
+    > SELECT count(*) FROM slice    the rest of the line before
 
-`DATA/` is the folder of shared data. Beside `sonde` there are: `copy FROM TO` of a folder,
-`remove GLOB`, `blank GLOB BYTES`, which makes zeros of all behind the first bytes, `change GLOB
-STATEMENT` of databases, `files GLOB`, and of the database of `sonde cluster -o out` `result
-STATEMENT` and `tables`. UPDATE_CASES=1 writes the lines of "|" as they come, for a person to look
-at.
+`DATA/` is the folder of shared data. Beside `sonde` there are: `ask TRACE STATEMENT`, which is
+`sonde query` without its head; `copy FROM TO` of a folder; `remove GLOB`; `blank GLOB BYTES`, which
+makes zeros of all behind the first bytes; `change GLOB STATEMENT` of databases; `files GLOB`; and of
+the database of `sonde cluster -o out` `result STATEMENT` and `tables`. UPDATE_CASES=1 writes the
+lines of "|" as they come, for a person to look at.
 """
 
 import itertools
@@ -64,6 +66,8 @@ def read(file):
                 rows.append([cell.strip() for cell in line.split(" | ")])
             elif line.startswith("$ "):
                 steps.append(Step(line[2:]))
+            elif line.startswith("> "):
+                steps[-1].text += " " + line[2:]
             elif found := re.fullmatch(r"\[(\d+)\]", line):
                 steps[-1].status = int(found[1])
             elif line:
@@ -104,10 +108,14 @@ class Place:
             words = [word.replace("DATA/", f"{self.data}/") for word in shlex.split(rest)]
             done = self.run_sonde(*words, cwd=self.folder)
             return done.returncode, done.stdout.splitlines(), done.stderr.splitlines()
-        first, _, more = rest.partition(" ")
+        first, _, more = rest.replace("DATA/", f"{self.data}/").partition(" ")
         lines = []
+        if verb == "ask":
+            done = self.run_sonde("query", first, more, "--format", "csv", cwd=self.folder)
+            out = done.stdout.replace(f"{self.data}/", "DATA/").splitlines()[1:]
+            return done.returncode, out, done.stderr.splitlines()
         if verb == "copy":
-            shutil.copytree(first.replace("DATA/", f"{self.data}/"), self.folder / more)
+            shutil.copytree(first, self.folder / more)
         elif verb == "remove":
             for path in self.found(first):
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
@@ -166,6 +174,7 @@ def update(file, step, out):
     """Writes the lines of "|" of a command as they came."""
     before = "".join(f"| {text}\n" for kind, text in step.expected if kind == "|")
     text = file.read_text(encoding="utf-8")
-    begin = text.index(before, text.index(f"$ {step.text}\n"))
+    typed = "[ \\n>]+".join(map(re.escape, step.text.split(" ")))
+    begin = text.index(before, re.search(rf"\$ {typed}\n", text).end())
     after = "".join(f"| {line}\n" for line in out)
     file.write_text(text[:begin] + after + text[begin + len(before) :], encoding="utf-8")
