@@ -173,14 +173,9 @@ def await_request(sockets, parent=None):
                 request, streams = receive(asked)
                 child = os.fork()
                 if child == 0:
-                    signal.set_wakeup_fd(-1)
-                    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-                    signal.signal(signal.SIGTERM, signal.SIG_DFL)
                     chosen.close()
-                    for one in [*sockets.values(), asked, waker, woken, *running.values()]:
-                        one.close()
-                    for pipe in filter(None, (helper.pipe, parent)):
-                        os.close(pipe)
+                    forget([*sockets.values(), asked, waker, woken, *running.values()])
+                    forget([pipe for pipe in (helper.pipe, parent) if pipe is not None])
                     return request, streams
                 for stream in streams:
                     os.close(stream)
@@ -192,6 +187,15 @@ def await_request(sockets, parent=None):
                     os.kill(key.data, number[0])
                 if number[0] == signal.SIGKILL:
                     chosen.unregister(key.fileobj)
+
+
+def forget(files):
+    """Of the interpreter that forked: what it waits for."""
+    signal.set_wakeup_fd(-1)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    for file in files:
+        os.close(file if isinstance(file, int) else file.detach())
 
 
 def end_programs(running, chosen):
