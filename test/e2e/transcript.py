@@ -14,7 +14,7 @@
 
 `DATA/` is the folder of shared data. Beside `sonde` there are: `ask TRACE STATEMENT`, which is
 `sonde query` without its head; `copy FROM TO` of a folder; `remove GLOB`; `blank GLOB BYTES`, which
-makes zeros of all behind the first bytes; `change GLOB STATEMENT` of databases; `files GLOB`; and of
+makes zeros of all behind the first bytes; `change GLOB STATEMENT` of databases; `files GLOB`; of
 the database of `sonde cluster -o out` `result STATEMENT` and `tables`. UPDATE_CASES=1 writes the
 lines of "|" as they come, for a person to look at.
 """
