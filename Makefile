@@ -35,6 +35,10 @@ setup: ## Install or fetch all that build, demo, tests and lint need; quick when
 setup-vllm: ## Install a vLLM for the CPU, with which `make test` tests the real server too; quick when it is there
 	@setup/python.sh vllm >/dev/null
 
+.PHONY: setup-mindspore
+setup-mindspore: ## Install a MindSpore for the CPU, with which `make test` tests it too; quick when it is there
+	@setup/python.sh mindspore >/dev/null
+
 .PHONY: setup-build
 setup-build:
 	@setup/debian.sh build test
@@ -112,6 +116,10 @@ golden: configure ## Write anew all files of the tree that are made from declara
 .PHONY: test-vllm
 test-vllm: build ## Run the tests on a real vLLM server (part of `make test` where that is installed)
 	@SONDE_VLLM_PYTHON=$$(setup/python.sh vllm) $(PYTHON_TEST) -m pytest -q test/vllm
+
+.PHONY: test-mindspore
+test-mindspore: build ## Run all tests on a real MindSpore (a sample is part of `make test` where that is installed)
+	@SONDE_THOROUGH=1 SONDE_MINDSPORE_PYTHON=$$(setup/python.sh mindspore) $(PYTHON_TEST) -m pytest -q -o addopts=-ra test/mindspore
 
 .PHONY: test-thorough
 test-thorough: build ## Run what tests leave to others of its kind by default: other ranks, ways, damages (SONDE_THOROUGH=1)

@@ -1,5 +1,5 @@
 #!/bin/bash
-# python.sh torch|test|lint|docs|compat|msprobe|tensorboard|vllm|bench [--if-there]: print the path of a Python interpreter
+# python.sh torch|test|lint|docs|compat|msprobe|tensorboard|vllm|mindspore|bench [--if-there]: print the path of a Python interpreter
 # for that purpose; what is missing is made in the cache folder first.
 #   torch   runs the demo: $SONDE_PYTHON, or python3 where that has torch 2.4 or newer, else an environment with the pinned one
 #   test    the same with pytest and the wheel's build backend
@@ -9,6 +9,8 @@
 #   msprobe the precision tool of requirements-msprobe.txt, with torch
 #   vllm    a vLLM for the CPU: $SONDE_VLLM_PYTHON, or python3 where that has one, else the environment of
 #           requirements-vllm.txt; with --if-there nothing is made, and nothing printed where there is none
+#   mindspore  a MindSpore for the CPU: $SONDE_MINDSPORE_PYTHON, or python3 where that has one, else the environment of
+#           requirements-mindspore.txt; --if-there as above
 #   tensorboard  the graph viewer of requirements-tensorboard.txt
 #   bench   the rivals of requirements-bench.txt
 source "$(dirname "$0")/common.sh"
@@ -142,6 +144,30 @@ vllm_python() {
   printf '%s\n' "$target/bin/python"
 }
 
+# mindspore_python [--if-there]
+mindspore_python() {
+  local python requirements target
+  requirements="$setup_dir/requirements-mindspore.txt"
+  target="$cache_dir/venv-mindspore-$(digest "$requirements")"
+  if [ -n "${SONDE_MINDSPORE_PYTHON:-}" ]; then
+    has_modules "$SONDE_MINDSPORE_PYTHON" mindspore ||
+      fail "SONDE_MINDSPORE_PYTHON=$SONDE_MINDSPORE_PYTHON has no mindspore"
+    printf '%s\n' "$SONDE_MINDSPORE_PYTHON"
+    return
+  fi
+  python=$(base_python)
+  if has_modules "$python" mindspore; then
+    printf '%s\n' "$python"
+    return
+  fi
+  if [ ! -e "$target/complete" ]; then
+    [ "${1:-}" != --if-there ] || return 0
+    "$python" -c 'import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 12))' ||
+      fail "MindSpore needs a python3 of version 3.10 to 3.12; or set SONDE_MINDSPORE_PYTHON to one that has MindSpore"
+  fi
+  environment mindspore "$requirements" 5 "MindSpore: 850 MB to load, 2.8 GB on disk, 1 to 4 minutes"
+}
+
 case "${1:-}" in
   torch) torch_python ;;
   test) test_python ;;
@@ -151,6 +177,7 @@ case "${1:-}" in
   msprobe) environment msprobe "$setup_dir/requirements-msprobe.txt" 9 "mindstudio-probe with torch: 2 GB to load, 5.6 GB on disk, 1 to 5 minutes" ;;
   tensorboard) environment tensorboard "$setup_dir/requirements-tensorboard.txt" 1 "TensorBoard with its graph viewer: 40 MB to load, 150 MB on disk, some 10 seconds" ;;
   vllm) vllm_python "${2:-}" ;;
+  mindspore) mindspore_python "${2:-}" ;;
   bench) environment bench "$setup_dir/requirements-bench.txt" 1 "DuckDB, Perfetto: 60 MB to load, 250 MB on disk, some 10 seconds" ;;
-  *) fail "usage: python.sh torch|test|lint|docs|compat|msprobe|tensorboard|vllm|bench" ;;
+  *) fail "usage: python.sh torch|test|lint|docs|compat|msprobe|tensorboard|vllm|mindspore|bench" ;;
 esac

@@ -174,22 +174,23 @@ def python_units(folders, key_of_folder, pytest_arguments=()):
     ]  # fmt: skip
 
 
-def vllm_packages():
-    command = [str(ROOT / "setup" / "python.sh"), "vllm", "--if-there"]
+def packages_in(environment):
+    command = [str(ROOT / "setup" / "python.sh"), environment, "--if-there"]
     python = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
     return packages_of(python) if python else "none"
 
 
 def all_python_units(pytest_arguments):
-    vllm = vllm_packages()
+    packages = {f"test/{name}/": (packages_in(name),) for name in ("vllm", "mindspore")}
+
+    def key(name):
+        return next((packages[folder] for folder in packages if name.startswith(folder)), ())
+
     return [
         unit
-        for unit in python_units(
-            ["test/"], lambda name: (vllm,) if name.startswith("test/vllm/") else (),
-            pytest_arguments,
-        )
+        for unit in python_units(["test/"], key, pytest_arguments)
         if not unit.source.startswith(COMPAT_FOLDER)
-    ]  # fmt: skip
+    ]
 
 
 def page_units():

@@ -22,6 +22,7 @@ LONGEST_UNIT_S = 1800
 NEEDS = {
     "data": r"needs data",
     "vllm": r"needs vllm",
+    "mindspore": r"needs mindspore",
     "torch": r"needs torch|could not import 'torch",
     "root": r"needs root",
     "compiler": r"needs a compiler",
