@@ -13,13 +13,13 @@
 #include "adapt/python/python_api.h"
 #include "adapt/python/python_frames.h"
 #include "adapt/python/python_functions.h"
+#include "adapt/python/session_options.h"
 #include "adapt/python/stacks.h"
 #include "adapt/torch/collectives.h"
 #include "adapt/torch/layout.h"
 #include "adapt/torch/memory.h"
 #include "adapt/torch/modules.h"
 #include "adapt/torch/observer.h"
-#include "adapt/torch/options.h"
 #include "adapt/torch/self_test.h"
 #include "adapt/torch/torch_symbols.h"
 
@@ -93,13 +93,6 @@ void ReportIssues(Adapter& adapter) {
                   adapter.report.torch_version, check.name, check.detail);
     sonde_report_issue(line);
   }
-}
-
-// What a request says in the words of dynamic profiling, else the setting of the run. Milliseconds.
-std::optional<double> GarbageThreshold(std::string_view settings) {
-  const auto asked =
-      NumberOption(ObjectOption(settings, "experimental_config"), "gc_detect_threshold");
-  return asked.has_value() && *asked >= 0 ? asked : NumberOption(settings, "gc_threshold_ms");
 }
 
 void StartParts(Adapter& adapter, uint32_t features, const char* json) {

@@ -1,6 +1,6 @@
 #include "adapt/torch/callback_lock.h"
 
-#include "adapt/torch/import_table.h"
+#include "adapt/elf/import_table.h"
 
 namespace sonde::adapt {
 namespace {

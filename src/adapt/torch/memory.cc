@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <cstdio>
 
-#include "adapt/torch/import_table.h"
+#include "adapt/elf/import_table.h"
 #include "record/fast_path.h"
 #include "sonde/sonde.h"
 

@@ -3,8 +3,8 @@
 //
 // Only the top level is looked at, or that of one member; a value of another type than asked for
 // counts as absent. Nothing is reported here. Pure, any thread.
-#ifndef SONDE_ADAPT_TORCH_OPTIONS_H_
-#define SONDE_ADAPT_TORCH_OPTIONS_H_
+#ifndef SONDE_ADAPT_PYTHON_SESSION_OPTIONS_H_
+#define SONDE_ADAPT_PYTHON_SESSION_OPTIONS_H_
 
 #include <optional>
 #include <string_view>
@@ -15,7 +15,10 @@ std::optional<double> NumberOption(std::string_view json, std::string_view key);
 // The text of a member that is an object, from "{" to "}"; empty: none.
 std::string_view ObjectOption(std::string_view json, std::string_view key);
 bool BoolOption(std::string_view json, std::string_view key, bool otherwise);
+// From which length on collections of Python's garbage are recorded, in milliseconds: what a
+// request says in the words of dynamic profiling, else the setting of the run.
+std::optional<double> GarbageThreshold(std::string_view json);
 
 }  // namespace sonde::adapt
 
-#endif  // SONDE_ADAPT_TORCH_OPTIONS_H_
+#endif  // SONDE_ADAPT_PYTHON_SESSION_OPTIONS_H_

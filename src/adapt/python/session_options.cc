@@ -1,4 +1,4 @@
-#include "adapt/torch/options.h"
+#include "adapt/python/session_options.h"
 
 #include <cstdlib>
 #include <string>
@@ -61,6 +61,11 @@ bool BoolOption(std::string_view json, std::string_view key, bool otherwise) {
   if (value.starts_with("true")) return true;
   if (value.starts_with("false")) return false;
   return otherwise;
+}
+
+std::optional<double> GarbageThreshold(std::string_view json) {
+  const auto asked = NumberOption(ObjectOption(json, "experimental_config"), "gc_detect_threshold");
+  return asked.has_value() && *asked >= 0 ? asked : NumberOption(json, "gc_threshold_ms");
 }
 
 }  // namespace sonde::adapt
