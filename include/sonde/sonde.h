@@ -143,13 +143,16 @@ typedef struct {
   uint32_t features;          /* SONDE_FEATURE_...; 0 = RECORDING | OPS | MARKERS */
   const char* directory;      /* parent folder; NULL: $SONDE_SAVE_PATH, else "." */
   const char* worker_name;    /* first part of the folder name; NULL: host name */
-  const char* folder;         /* whole folder name instead; NULL: <worker>_<pid>_<time>_ascend_pt */
+  const char* folder;         /* whole folder name instead; NULL: <worker>_<pid>_<time><suffix> */
   const char* domain_include; /* comma separated; NULL or "": all */
   const char* domain_exclude; /* ignored where domain_include is given */
   uint32_t ring_slots;        /* per thread, rounded to a power of two; 0: default */
   uint32_t keep_last_seconds; /* 0: keep everything */
   uint64_t max_bytes;         /* stop with a message beyond it; 0: no limit */
   const char* options;        /* JSON object for listeners, also metadata "options"; NULL: none */
+  /* Last part of the folder name; NULL: "_ascend_pt". With "_ascend_ms", MindSpore's, the time in
+     it is UTC, as MindSpore has it. */
+  const char* span_suffix;
 } sonde_session_config;
 SONDE_API int sonde_session_prepare(const sonde_session_config* config); /* warm-up: files, rings */
 SONDE_API int sonde_session_start(const sonde_session_config* config);   /* prepares if needed */

@@ -48,6 +48,7 @@ class _SessionConfig(ctypes.Structure):
         ("keep_last_seconds", ctypes.c_uint32),
         ("max_bytes", ctypes.c_uint64),
         ("options", ctypes.c_char_p),
+        ("span_suffix", ctypes.c_char_p),
     ]
 
 
@@ -163,6 +164,7 @@ class SessionConfig:
         domain_exclude: Optional[list[str]] = None,
         options: Optional[dict[str, Any]] = None,
         keep_last_seconds: int = 0,
+        span_suffix: Optional[str] = None,
     ) -> None:
         self.native = _SessionConfig()
         self.native.keep_last_seconds = keep_last_seconds
@@ -172,6 +174,7 @@ class SessionConfig:
         self.native.worker_name = _path_bytes(worker_name)
         self.native.domain_include = _path_bytes(",".join(domain_include or []) or None)
         self.native.domain_exclude = _path_bytes(",".join(domain_exclude or []) or None)
+        self.native.span_suffix = _path_bytes(span_suffix)
         self.native.options = json_text(options).encode() if options else None
 
 

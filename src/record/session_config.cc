@@ -20,8 +20,8 @@
 namespace sonde::record {
 namespace {
 
-constexpr char kSpanSuffix[] = "_ascend_pt";
-constexpr int kNameAttempts = 200;  // names differ by the millisecond
+constexpr char kUtcSuffix[] = "_ascend_ms";  // of folders with the time in UTC
+constexpr int kNameAttempts = 200;           // names differ by the millisecond
 
 std::string Text(const char* text) { return text == nullptr ? std::string() : std::string(text); }
 
@@ -37,13 +37,17 @@ std::string Sanitized(std::string name) {
   return name;
 }
 
-std::string LocalTimestamp() {
+std::string Timestamp(bool is_utc) {
   const int64_t now_ns = base::RealtimeNs();
   const auto seconds = static_cast<time_t>(now_ns / 1'000'000'000);
-  tm local{};
-  localtime_r(&seconds, &local);
+  tm parts{};
+  if (is_utc) {
+    gmtime_r(&seconds, &parts);
+  } else {
+    localtime_r(&seconds, &parts);
+  }
   char text[32];
-  const size_t length = strftime(text, sizeof(text), "%Y%m%d%H%M%S", &local);
+  const size_t length = strftime(text, sizeof(text), "%Y%m%d%H%M%S", &parts);
   snprintf(text + length, sizeof(text) - length, "%03d",
            static_cast<int>(now_ns / 1'000'000 % 1000));
   return text;
@@ -53,15 +57,16 @@ std::string SpanName(const SessionConfig& config, bool forked_child) {
   const std::string pid = std::to_string(getpid());
   if (config.folder.empty()) {
     const std::string worker = config.worker_name.empty() ? HostName() : config.worker_name;
-    return Sanitized(worker) + "_" + pid + "_" + LocalTimestamp() + kSpanSuffix;
+    const bool is_utc = config.span_suffix == kUtcSuffix;
+    return Sanitized(worker) + "_" + pid + "_" + Timestamp(is_utc) + Sanitized(config.span_suffix);
   }
   std::string name = Sanitized(config.folder);
   if (!forked_child) return name;
-  const bool has_suffix =
-      name.size() > sizeof(kSpanSuffix) - 1 &&
-      name.compare(name.size() - (sizeof(kSpanSuffix) - 1), std::string::npos, kSpanSuffix) == 0;
-  if (has_suffix) name.resize(name.size() - (sizeof(kSpanSuffix) - 1));
-  return name + "_" + pid + kSpanSuffix;
+  const std::string& suffix = config.span_suffix;
+  if (name.size() > suffix.size() && name.ends_with(suffix)) {
+    name.resize(name.size() - suffix.size());
+  }
+  return name + "_" + pid + suffix;
 }
 
 }  // namespace
@@ -83,6 +88,7 @@ SessionConfig SessionConfig::FromC(const sonde_session_config* config) {
   result.domain_include = Text(full.domain_include);
   result.domain_exclude = Text(full.domain_exclude);
   result.options = Text(full.options);
+  if (full.span_suffix != nullptr) result.span_suffix = full.span_suffix;
   result.ring_slots = full.ring_slots;
   result.keep_last_seconds = full.keep_last_seconds;
   result.max_bytes = full.max_bytes;
@@ -102,6 +108,7 @@ sonde_session_config SessionConfig::ToC() const {
   config.keep_last_seconds = keep_last_seconds;
   config.max_bytes = max_bytes;
   config.options = options.empty() ? nullptr : options.c_str();
+  config.span_suffix = span_suffix.c_str();
   return config;
 }
 

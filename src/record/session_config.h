@@ -19,6 +19,7 @@ struct SessionConfig {
   std::string domain_include;
   std::string domain_exclude;
   std::string options;
+  std::string span_suffix = "_ascend_pt";
   uint32_t ring_slots = 0;
   uint32_t keep_last_seconds = 0;
   uint64_t max_bytes = 0;
@@ -37,8 +38,8 @@ struct Budget {
 };
 Budget BudgetOfEnvironment();
 
-// Folder <directory>/<worker>_<pid>_<time>_ascend_pt, or <directory>/<folder>. A child of a fork
-// puts its pid into an explicit name. Creates it with its SONDE folder. 0 or a failure with text.
+// Folder <directory>/<worker>_<pid>_<time><suffix>, or <directory>/<folder>. A child of a fork puts
+// its pid into an explicit name. Creates it with its SONDE folder. 0 or a failure with text.
 [[nodiscard]] int MakeSpanFolder(const SessionConfig& config, bool forked_child, std::string* path);
 
 }  // namespace sonde::record

@@ -1,11 +1,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <bit>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <string>
@@ -347,6 +349,17 @@ TEST_F(SessionTest, FolderNames) {
   const std::string start = "node_7_" + std::to_string(getpid()) + "_";
   EXPECT_EQ(name.substr(0, start.size()), start);
   EXPECT_EQ(name.size(), start.size() + 17 + std::strlen("_ascend_pt"));
+
+  config.span_suffix = "_ascend_ms";
+  time_t now = time(nullptr);
+  Start(config);
+  ASSERT_EQ(sonde_session_stop(path, sizeof(path)), 0);
+  const std::string theirs(base::BaseName(path));
+  EXPECT_TRUE(theirs.ends_with("_ascend_ms")) << theirs;
+  tm utc{};  // of the stamp: %Y%m%d%H%M%S and milliseconds
+  ASSERT_NE(strptime(theirs.substr(start.size(), 14).c_str(), "%Y%m%d%H%M%S", &utc), nullptr);
+  EXPECT_LE(std::abs(timegm(&utc) - now), 60) << theirs;
+  config.span_suffix = nullptr;
 
   config.folder = "mine";
   Start(config);
