@@ -7,103 +7,25 @@
 //   8  u64 flow number  40 i32 (the thread)   48 u16 stage      53 bool is_stack
 //  16  u64 step         44 u16 module         50 i8 level       54 fields: u16 id, u32 size, bytes
 //  24  u64 begin, ticks                       51 bool is_graph_data
-#include <array>
 #include <optional>
 
 #include "base/bytes.h"
 #include "base/files.h"
 #include "base/host/json.h"
 #include "base/strings.h"
+#include "capture/mindspore_names.h"
 #include "importers/mindspore/issues.h"
 #include "importers/mindspore/trace.h"
 
 namespace sonde::importers::mindspore {
 namespace {
 
+using capture::kMindsporeEvents;
+using capture::kMindsporeModules;
+using capture::kMindsporeStages;
+using capture::MindsporeNameAt;
+
 constexpr std::string_view kStepPrefix = "ProfilerStep#";
-
-constexpr std::array<std::string_view, 8> kModules = {
-    "Default", "GraphExecutorPy", "RuntimeFramework", "PynativeFramework",
-    "Kernel",  "Python",          "Capture",          "Other"};
-constexpr std::array<std::string_view, 10> kStages = {
-    "Default", "Python",  "Capture",          "RunGraph",     "RunGrad",
-    "RunOp",   "Asnumpy", "CompileGradGraph", "WaitPipeline", "SyncStream"};
-constexpr std::array<std::string_view, 69> kEvents = {"Default",
-                                                      "KernelInfer",
-                                                      "KernelResize",
-                                                      "KernelInferAndResize",
-                                                      "KernelLaunch",
-                                                      "KernelLaunckCallback",
-                                                      "KernelUpdate",
-                                                      "KernelPrepareData",
-                                                      "GraphLaunch",
-                                                      "InputProcess",
-                                                      "OutputProcess",
-                                                      "WaitTaskFinish",
-                                                      "PreLaunch",
-                                                      "PostLaunch",
-                                                      "SendOutput",
-                                                      "MemoryAlloc",
-                                                      "MemoryFree",
-                                                      "CopyData",
-                                                      "StreamSync",
-                                                      "ProcessMultiStream",
-                                                      "WaitKernelsInferFinish",
-                                                      "WaitKernelsResizeFinish",
-                                                      "WaitKernelsLaunchFinish",
-                                                      "KernelInferInner",
-                                                      "KernelInferDataSync",
-                                                      "KernelResizeInner",
-                                                      "KernelLaunchInner",
-                                                      "BackendGraphRunInner",
-                                                      "RunOp",
-                                                      "PyNativeFrontendTask",
-                                                      "PyNativeBackendTask",
-                                                      "PyNativeDeviceTask",
-                                                      "PyNativeLaunchTask",
-                                                      "PyNativeBpropTask",
-                                                      "Wait",
-                                                      "PyNativeGilAcquire",
-                                                      "PyNativeCast",
-                                                      "PyNativeInfer",
-                                                      "PyNativeOpCompile",
-                                                      "PyNativeGradExpander",
-                                                      "PyNativeGradUpdateSens",
-                                                      "PyNativeGradClearTopCell",
-                                                      "PyNativeGradClearAutoGradCell",
-                                                      "PyBoostInferOutput",
-                                                      "PyBoostInferByOpDef",
-                                                      "PyBoostCreateOutputTensor",
-                                                      "PyBoostDeviceTask",
-                                                      "PyBoostMallocInput",
-                                                      "PyBoostMallocOutput",
-                                                      "PyBoostLaunchAclnn",
-                                                      "PyBoostLaunchAtb",
-                                                      "PyNativeNewGraph",
-                                                      "PyNativeEndGraph",
-                                                      "PythonObserved",
-                                                      "CaptureRunGraph",
-                                                      "CaptureProcess",
-                                                      "CaptureCompile",
-                                                      "CaptureGuard",
-                                                      "AclnnHitCacheStage1",
-                                                      "AclnnHitCacheStage2",
-                                                      "AclnnMissCacheStage1",
-                                                      "AclnnMissCacheStage2",
-                                                      "AclnnUpdateAddress",
-                                                      "AclnnRunOp",
-                                                      "RunExpanderFunc",
-                                                      "EmitOp",
-                                                      "Execute",
-                                                      "ReleaseResource",
-                                                      "NativeFunc"};
-constexpr uint16_t kLaunchEvent = 4;
-
-// Beyond the table of this release: the number.
-template <size_t kSize>
-std::string NameAt(const std::array<std::string_view, kSize>& names, uint16_t index) {
-  return index < kSize ? std::string(names[index]) : std::to_string(index);
-}
 
 struct Record {
   uint64_t thread = 0;
@@ -157,9 +79,10 @@ std::string ShownName(const Record& record) {
   if (record.is_graph_data) {
     return base::Concat(record.module_name, "::", record.event_name, "::", record.name);
   }
-  if (record.is_stage) return NameAt(kStages, record.stage);
+  if (record.is_stage) return MindsporeNameAt(kMindsporeStages, record.stage);
   if (record.full_name.starts_with(kStepPrefix)) return std::string(record.full_name);
-  return base::Concat(NameAt(kModules, record.module), "::", NameAt(kEvents, record.event),
+  return base::Concat(MindsporeNameAt(kMindsporeModules, record.module),
+                      "::", MindsporeNameAt(kMindsporeEvents, record.event),
                       "::", record.full_name);
 }
 
@@ -197,7 +120,7 @@ class OpRangeReader {
     range.end = clock_.ToNs(record.end);
     range.flow = record.flow;
     range.name = name;
-    const std::string module = NameAt(kModules, record.module);
+    const std::string module = MindsporeNameAt(kMindsporeModules, record.module);
     range.category = record.is_stage        ? "stage"
                      : record.is_graph_data ? record.module_name
                                             : std::string_view(module);
@@ -210,7 +133,7 @@ class OpRangeReader {
     const int32_t slice =
         ranges_.Add(range, is_step ? capture::Scope::kStep : capture::Scope::kFrameworkRange);
     if (is_step) AddStep(slice, name);
-    if (record.event == kLaunchEvent && !record.is_stage) {
+    if (record.event == capture::kMindsporeKernelLaunch && !record.is_stage) {
       ranges_.AddLaunch(slice, record.full_name);
     }
   }
