@@ -2,7 +2,7 @@
 # loaded into user programs, and in lib/ every shared library of the command that a plain Linux machine
 # may lack.
 find_package(DuckDB REQUIRED)
-set(SONDE_INSTALL_LIBRARIES sonde_record_shared sonde_torch sonde_probe_shared sonde_ascend
+set(SONDE_INSTALL_LIBRARIES sonde_record_shared sonde_torch sonde_mindspore sonde_probe_shared sonde_ascend
                            sonde_nvidia)
 
 # Always there: the C library, the C++ runtime and the loader.

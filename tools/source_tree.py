@@ -47,6 +47,7 @@ PYTHON_ORDER = (
     "mstx",
     "session",
     "torch",
+    "mindspore",
     "_inject",
     "vllm",
     "_provide",
@@ -55,7 +56,11 @@ PYTHON_ORDER = (
 )
 
 # The list of hosts names each wherever it stands, and a host's entry what it is attached by.
-PYTHON_LISTS = ("python/sonde/_inject/_hosts.py", "python/sonde/torch/_host.py")
+PYTHON_LISTS = (
+    "python/sonde/_inject/_hosts.py",
+    "python/sonde/torch/_host.py",
+    "python/sonde/mindspore/_host.py",
+)
 
 # How far back a change begins, where nothing says it.
 LANDING_S = 24 * 3600

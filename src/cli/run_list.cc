@@ -44,7 +44,7 @@ RunList ParseRunList(std::string_view text) {
     if (kind == "wanted") AddOnce(list.wanted, what);
     if (kind == "lost") AddOnce(list.lost, what);
     if (kind == "dump") AddOnce(list.dumps, what);
-    if (kind == "notorch") list.without_torch.emplace_back(what);
+    if (kind == "noframework") list.without_framework.emplace_back(what);
     if (kind == "control") list.listened = true;
     if (kind == "server") list.served = true;
   }
@@ -86,12 +86,13 @@ std::string NothingRecordedReason(const RunList& list) {
   if (!list.skipped.empty()) {
     return Concat("nothing was recorded: ", base::Join(list.skipped, "; "));
   }
-  if (!list.without_torch.empty()) {
-    const std::string count = std::to_string(list.without_torch.size());
-    return list.without_torch.size() == 1
-               ? Concat("nothing was recorded: the Python program '", list.without_torch.front(),
-                        "' did not import torch")
-               : Concat("nothing was recorded: none of ", count, " Python programs imported torch");
+  if (!list.without_framework.empty()) {
+    const std::string count = std::to_string(list.without_framework.size());
+    return list.without_framework.size() == 1
+               ? Concat("nothing was recorded: the Python program '",
+                        list.without_framework.front(), "' imported neither torch nor mindspore")
+               : Concat("nothing was recorded: none of ", count,
+                        " Python programs imported torch or mindspore");
   }
   return "nothing was recorded: the command ran no Python program that Sonde could attach to "
          "(a Python started with -E, -I or -S, or with a PYTHONPATH of its own, is out of reach)";

@@ -22,18 +22,18 @@ struct RunList {
   std::vector<std::string> sessions;  // folders of sessions of a server
   std::vector<std::string> workers;   // span folders of helper processes that said where they are
   std::vector<ForkedProcess> forked;
-  std::vector<std::string> skipped;        // reasons, each once
-  std::vector<std::string> failed;         // reasons, each once
-  std::vector<std::string> changed;        // changes of hosts that were made, by title
-  std::vector<std::string> wanted;         // those that some process has to have
-  std::vector<std::string> lost;           // "title: why", each once
-  std::vector<std::string> dumps;          // folders of values, each once
-  std::vector<std::string> without_torch;  // command lines of Python processes
-  bool listened = false;                   // a process waited for requests on a control address
-  bool served = false;                     // a process of a server waited for its sessions
+  std::vector<std::string> skipped;            // reasons, each once
+  std::vector<std::string> failed;             // reasons, each once
+  std::vector<std::string> changed;            // changes of hosts that were made, by title
+  std::vector<std::string> wanted;             // those that some process has to have
+  std::vector<std::string> lost;               // "title: why", each once
+  std::vector<std::string> dumps;              // folders of values, each once
+  std::vector<std::string> without_framework;  // command lines of Python processes
+  bool listened = false;                       // a process waited for requests on a control address
+  bool served = false;                         // a process of a server waited for its sessions
 
   bool Empty() const {
-    return captures.empty() && skipped.empty() && failed.empty() && without_torch.empty() &&
+    return captures.empty() && skipped.empty() && failed.empty() && without_framework.empty() &&
            !listened && !served;
   }
 };

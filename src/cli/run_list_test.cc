@@ -49,13 +49,14 @@ TEST(RunList, SaysWhyNothingWasRecorded) {
     return NothingRecordedReason(ParseRunList(text));
   };
   EXPECT_THAT(reason(""), HasSubstr("no Python program"));
-  EXPECT_THAT(reason("notorch\t1\tpython3 a.py\n"),
-              HasSubstr("'python3 a.py' did not import torch"));
-  EXPECT_THAT(reason("notorch\t1\ta\nnotorch\t2\ta\n"), HasSubstr("none of 2 Python programs"));
-  EXPECT_THAT(reason("notorch\t1\ta\nskipped\t2\trank 1 is not chosen\n"),
+  EXPECT_THAT(reason("noframework\t1\tpython3 a.py\n"),
+              HasSubstr("'python3 a.py' imported neither torch nor mindspore"));
+  EXPECT_THAT(reason("noframework\t1\ta\nnoframework\t2\ta\n"),
+              HasSubstr("none of 2 Python programs"));
+  EXPECT_THAT(reason("noframework\t1\ta\nskipped\t2\trank 1 is not chosen\n"),
               HasSubstr("rank 1 is not chosen"));
   EXPECT_THAT(reason("control\t1\thttp://127.0.0.1:1\n"), HasSubstr("no POST /start_profile"));
-  EXPECT_THAT(reason("skipped\t2\tcompile worker of Inductor\nserver\t1\t\nnotorch\t3\ta\n"),
+  EXPECT_THAT(reason("skipped\t2\tcompile worker of Inductor\nserver\t1\t\nnoframework\t3\ta\n"),
               HasSubstr("no session began"));
   EXPECT_THAT(reason("control\t1\tx\nfailed\t1\tno space\n"), HasSubstr("no space"));
 }

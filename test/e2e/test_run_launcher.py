@@ -137,8 +137,8 @@ def test_unwritable_folder_is_told_before_the_start(launch, one_error_line, tmp_
     "program, notes, notice",
     [
         (("true",), "", "ran no Python program"),
-        (("python",), "notorch python3 a.py", "'python3 a.py' did not import torch"),
-        (("sh", "python"), "notorch python3 a.py", "'python3 a.py' did not import torch"),
+        (("python",), "noframework python3 a.py", "'python3 a.py' imported neither torch"),
+        (("sh", "python"), "noframework python3 a.py", "'python3 a.py' imported neither torch"),
         (("python",), "skipped rank 3 is not chosen", "rank 3 is not chosen"),
         (("python",), "control http://127.0.0.1:1", "no POST /start_profile"),
     ],

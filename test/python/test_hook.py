@@ -84,7 +84,7 @@ def test_out_of_reach_is_let_alone(run_hooked, flag):
 def test_a_program_without_torch(run_hooked):
     done = run_hooked("-c", "import sys; print('hello'); sys.exit(7)")
     assert (done.returncode, done.stdout, done.stderr) == (7, "hello\n", "")
-    assert "hello" in done.noted("notorch")[0]
+    assert "hello" in done.noted("noframework")[0]
 
 
 def test_a_signal_passes_through(run_hooked):

@@ -1,19 +1,19 @@
-"""Attaches to a process that has just imported torch (called by ``sitecustomize``).
+"""Attaches to a process that has just imported torch or MindSpore (called by ``sitecustomize``).
 
-Decides whether this process is one to record: launchers and compile workers import torch without
-doing the program's work.
+Decides whether this process is one to record: launchers and compile workers import a framework
+without doing the program's work.
 """
 
 import atexit
 import functools
 import os
+import sys
 from typing import Any
 
 from sonde import _native, _report
-from sonde._inject import _command, _hosts, _options, _stand_in
+from sonde._inject import _command, _frameworks, _options
 from sonde._inject._run import Run, current_run, make_current
 from sonde.session import _metadata
-from sonde.torch import _adapter, _device
 
 # Set for child processes by a rank: whoever inherits it together with RANK works for that rank.
 _OWNER_VARIABLE = "SONDE_RANK_OWNER"
@@ -28,45 +28,99 @@ _LAUNCHER_MODULES = (
 )
 
 
-def attach(torch: Any) -> None:
-    """Starts recording as the environment asks. Whatever fails costs one line, nothing more."""
+def attach(module: Any) -> None:
+    """Starts recording as the environment asks, or goes on with one framework more. Whatever fails
+    costs one line, nothing more."""
     command = _command.command_line()
     reason = _not_a_worker(command)
     if reason:
         _report.note("skipped", reason)
         return
     if os.environ.get("SONDE_ATTACH") == "dump":
-        _attach_dump(torch, command)
+        _attach_dump(module, command)
         return
     if os.environ.get("SONDE_ATTACH") != "profile":
         _fail(f"SONDE_ATTACH={os.environ.get('SONDE_ATTACH')} is not known")
         return
-    options = _options.read(lambda text: _report.say(text, error=True))
-    _metadata.set_role("worker" if _works_for_a_rank(command) else "main")
+    framework = _frameworks.of_module(module)
+    run = current_run()
     try:
-        _load()
-        _metadata.watch_groups()
-        server = next((known for known in _hosts.servers() if known.is_server(command)), None)
-        run = Run(torch, options, server)
-        run.begin()
+        if run is not None:
+            run.joins_framework(framework)
+        else:
+            _begin(framework, command)
     except (_native.NativeError, OSError, AttributeError) as problem:
         _fail(str(problem))
+        if framework.name == "mindspore":
+            _start_profiler_of_environment()
         return
-    make_current(run)
-    if run.leaves_it_to_the_program:
-        _stand_in.install(torch, options, run, serves=server is not None)
-    if _device.is_recorded("ascend"):
-        from sonde._inject import _npu
+    if framework.name == "torch":
+        _follow_torch(module)
+    else:
+        _follow_mindspore()
 
-        _npu.watch()
-    if server is None:
-        _await_server(torch, options, run)
+
+def _begin(framework: _frameworks.Framework, command: list[str]) -> None:
+    """The first framework of the process."""
+    options = _options.read(lambda text: _report.say(text, error=True))
+    _metadata.set_role("worker" if _works_for_a_rank(command) else "main")
+    _load(framework)
+    _metadata.watch_groups()
+    run = Run(framework, options, _server_of(command))
+    run.begin()
+    make_current(run)
     atexit.register(_end)
     os.register_at_fork(after_in_child=_forked)
 
 
+def _server_of(command: list[str]) -> Any:
+    from sonde._inject import _hosts
+
+    return next((known for known in _hosts.servers() if known.is_server(command)), None)
+
+
+def _follow_torch(torch: Any) -> None:
+    """What programs and servers of torch do to profile themselves."""
+    from sonde._inject import _stand_in
+    from sonde.torch import _device
+
+    run = current_run()
+    assert run is not None
+    if run.leaves_it_to_the_program:
+        _stand_in.install(torch, run.options, run, serves=run.serves)
+    if _device.is_recorded("ascend"):
+        from sonde._inject import _npu
+
+        _npu.watch()
+    if not run.serves:
+        _await_server(torch, run.options, run)
+
+
+def _follow_mindspore() -> None:
+    """What programs of MindSpore do to profile themselves."""
+    from sonde.mindspore import _interface
+
+    run = current_run()
+    assert run is not None
+    if run.leaves_it_to_the_program:
+        _interface.owner = run
+        _interface.install()
+    _start_profiler_of_environment()
+
+
+def _start_profiler_of_environment() -> None:
+    """The profiler of ``MS_PROFILER_OPTIONS``, which MindSpore starts at the end of its import."""
+    if "MS_PROFILER_OPTIONS" not in os.environ:
+        return
+    module = sys.modules.get("mindspore.profiler.envprofiler")
+    profiler = getattr(module, "EnvProfiler", None)
+    if profiler is not None:
+        profiler.init_profiler()
+
+
 def _await_server(torch: Any, options: _options.Options, run: Run) -> None:
     """The program may import a server later."""
+    from sonde._inject import _hosts, _stand_in
 
     def joins(server: Any) -> None:
         run.joins_server(server)
@@ -80,7 +134,7 @@ def _await_server(torch: Any, options: _options.Options, run: Run) -> None:
 def _attach_dump(torch: Any, command: list[str]) -> None:
     """``sonde run --dump-config``: the precision probe follows a server's engine steps, or the
     program's outermost modules."""
-    server = next((known for known in _hosts.servers() if known.is_server(command)), None)
+    server = _server_of(command)
     if server is not None:
         server.watch_for_dumps()
         return
@@ -101,19 +155,19 @@ def _attach_dump(torch: Any, command: list[str]) -> None:
         _report.note("failed", str(problem))
 
 
-def _load() -> None:
+def _load(framework: _frameworks.Framework) -> None:
     """Opens the libraries. The recorder would act on these variables by itself while it loads,
     with settings of its own; children see them again."""
     names = ("SONDE_RECORD", "SONDE_CONTROL", "SONDE_CONFIG_PATH")
     kept = {name: os.environ.pop(name) for name in names if name in os.environ}
     try:
-        _adapter.attach()
+        framework.attach()
     finally:
         os.environ.update(kept)
 
 
 def _not_a_worker(command: list[str]) -> str:
-    """Why a process with torch is left alone, empty for one to record."""
+    """Why a process with a framework is left alone, empty for one to record."""
     text = " ".join(command)
     if "torch/_inductor/compile_worker" in text or "torch._inductor.compile_worker" in text:
         return "compile worker of Inductor"

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Callable, Optional
 
 from sonde._seams import Seam
+from sonde.mindspore import _host as _mindspore
 from sonde.torch import _host as _torch
 from sonde.vllm import _dump, _server
 
@@ -27,6 +28,7 @@ class Host:
 
 HOSTS = (
     Host("torch", ("torch",), _torch.seams),
+    Host("mindspore", ("mindspore",), _mindspore.seams),
     Host(
         "vllm",
         _server.DISTRIBUTIONS,

@@ -21,8 +21,7 @@ _REMEDIES = {
     "vllm-ascend`); without it the same command of vLLM is recorded on the CPU or a GPU",
     "vllm_mindspore": "it is built from source on a machine with an NPU, as its guide says; "
     "without it `python3 -m vllm.entrypoints.openai.api_server` with the same options is recorded",
-    "mindspore": "`pip install mindspore`; programs of MindSpore are profiled by MindSpore itself, "
-    "and `sonde analyse` reads what it writes",
+    "mindspore": f"`pip install mindspore`, or {_OTHER_PYTHON}",
     "mindspeed": "its guide clones it: put the clone on PYTHONPATH",
     "mindspeed_llm": "its guide clones it: put the clone on PYTHONPATH",
     "mindformers": "its guide clones it: put the clone on PYTHONPATH",

@@ -16,10 +16,10 @@ from typing import Any, Callable, Optional
 
 from sonde import _analyse, _machine, _native, _report
 from sonde._inject import _daemon, _requested
+from sonde._inject._frameworks import Framework, StepCallbacks
 from sonde._inject._options import Options
-from sonde._inject._steps import StepHooks
 from sonde.session import _metadata
-from sonde.torch._recording import Recording, Settings
+from sonde.session._recording import Settings
 
 _IDLE_POLL_S = 0.02
 _LAST = -1000  # of multiprocessing's finalizers, after those that join the child's own children
@@ -41,17 +41,18 @@ def _schedule(options: Options) -> _native.Schedule:
 
 
 class Run:
-    """Recording of this process. Make one after ``import torch``, then ``begin()``.
+    """Recording of this process. Make one after the framework's import, then ``begin()``.
 
-    ``server``: the module that knows the server to which the process belongs, which tells the
-    steps and starts sessions itself; None for other programs.
+    ``framework``: the one that was imported first; another may join. ``server``: the module that
+    knows the server to which the process belongs, which tells the steps and starts sessions itself;
+    None for other programs.
     """
 
-    def __init__(self, torch: Any, options: Options, server: Any = None) -> None:
+    def __init__(self, framework: Framework, options: Options, server: Any = None) -> None:
         self._options = options
         self._server = server
         self._native_schedule = None if options.step_start is None else _schedule(options)
-        self._settings = Settings(
+        self._settings: Settings = framework.settings(
             record_shapes=options.record_shapes,
             profile_memory=options.with_memory,
             with_stack=options.with_stack,
@@ -64,9 +65,8 @@ class Run:
         )
         self._defaults = self._settings.config  # of sessions that are requested
         self._asked_metadata: dict[str, Any] = {}  # of the session that was requested
-        self._recording = Recording(self._settings, self._facts)
-        self._hooks = StepHooks(
-            torch,
+        self._recording = framework.recording(self._settings, self._facts)
+        self._callbacks = StepCallbacks(
             self._step_begins,
             self._step_ends,
             self._loads_data,
@@ -75,6 +75,7 @@ class Run:
             options.step_mark,
             self._step_rests,
         )
+        self._hooks = [framework.hooks(self._callbacks)]
         self._step = 0
         self._rests = False  # the step that was marked last may go on
         self._marked = -1  # its number
@@ -113,7 +114,7 @@ class Run:
             if self.leaves_it_to_the_program:
                 _report.note("server", "")
         else:
-            self._hooks.install()
+            self._hooks[0].install()
         _native.recorder().add_listener(self._session_event)
         if self._options.on_request:
             self._guard_rank(self._wait_for_requests)
@@ -122,12 +123,31 @@ class Run:
         elif self._server is None:
             self._guard_rank(self._start)
 
+    def joins_framework(self, framework: Framework) -> None:
+        """The program has imported another framework: it is recorded, too, and has steps of its
+        own."""
+        framework.attach()
+        if self._server is None:
+            hooks = framework.hooks(self._callbacks)
+            hooks.install()
+            self._hooks.append(hooks)
+
     def joins_server(self, server: Any) -> None:
         """The program turned out to have a server in it: what runs is recorded on until the
         server's first session."""
         self._server = server
         server.install(self._options, self._step_begins, self._step_ends)
         server.before_session(self.yield_to_program)
+
+    @property
+    def options(self) -> Options:
+        """What ``sonde run`` asked for."""
+        return self._options
+
+    @property
+    def serves(self) -> bool:
+        """Whether the process belongs to a server."""
+        return self._server is not None
 
     @property
     def leaves_it_to_the_program(self) -> bool:
@@ -223,7 +243,8 @@ class Run:
         parent_rank, _ = _metadata.rank()
         _analyse.forget_background()
         if self._server is None:
-            self._hooks.renew()
+            for hooks in self._hooks:
+                hooks.renew()
         self._is_helper = self._server is None
         self._helps_rank = self._helps_rank or parent_rank >= 0
         self._pid = os.getpid()

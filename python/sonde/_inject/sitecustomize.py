@@ -1,4 +1,4 @@
-"""Start-up hook of ``sonde run``: waits for ``import torch``, then attaches.
+"""Start-up hook of ``sonde run``: waits for ``import torch`` or ``mindspore``, then attaches.
 
 Runs in every Python process below ``sonde run``, so it must cost nothing: without SONDE_ATTACH it
 only goes on to the user's own sitecustomize; otherwise it puts one finder in front of the import
@@ -9,27 +9,39 @@ program starts as if this file were not there.
 import os
 import sys
 
+_FRAMEWORKS = ("torch", "mindspore")
+
 
 class _Finder:
-    """Finds ``torch`` as everybody else would and has us told when its import is over.
+    """Finds a framework as everybody else would and has us told when its import is over.
 
     Also finds the package ``sonde`` that this file belongs to, installed or not, unless the program
     has a module of that name that is another.
     """
 
+    def __init__(self):
+        self._awaited = list(_FRAMEWORKS)
+
     def find_spec(self, name, path=None, target=None):
-        if name == "torch":
-            return self._find_torch(path, target)
+        if name in self._awaited:
+            return self._find_framework(name, path, target)
         if name == "sonde" and path is None:
             return None if _has_another_sonde() else _spec_of_sonde()
         return None
 
-    def _find_torch(self, path, target):
+    def found(self, name):
+        """A framework was imported; where none is left to wait for, the finder goes."""
+        if name in self._awaited:
+            self._awaited.remove(name)
+        if not self._awaited and self in sys.meta_path:
+            sys.meta_path.remove(self)
+
+    def _find_framework(self, name, path, target):
         for finder in sys.meta_path:
             find = getattr(finder, "find_spec", None)
             if finder is self or find is None:
                 continue
-            spec = find("torch", path, target)
+            spec = find(name, path, target)
             if spec is not None:
                 if hasattr(spec.loader, "exec_module") and spec.origin:
                     _call_after_import(spec.loader, self)
@@ -66,25 +78,37 @@ def _call_after_import(loader, finder):
 
     def exec_module(module):
         del loader.exec_module  # the class's own again
-        original(module)
+        hidden = _hide_profiler_of_environment()
+        try:
+            original(module)
+        finally:
+            os.environ.update(hidden)
         _attach(module, finder)
 
     loader.exec_module = exec_module
 
 
-def _attach(torch, finder):
+def _hide_profiler_of_environment():
+    """MindSpore would start the profiler of ``MS_PROFILER_OPTIONS`` at the end of its import,
+    before we can attach: it is started then (``_attach.attach``)."""
+    name = "MS_PROFILER_OPTIONS"
+    if os.environ.get("SONDE_ATTACH") != "profile" or name not in os.environ:
+        return {}
+    return {name: os.environ.pop(name)}
+
+
+def _attach(module, finder):
     try:
         from sonde._inject import _attach as attaching
 
-        attaching.attach(torch)
+        attaching.attach(module)
     except (KeyboardInterrupt, SystemExit):  # the latter: it must not run as it is set up
         raise
     except BaseException as problem:  # the program must go on, whatever this is
         own = "the program has another module called sonde, rename it"
         _complain(own if _has_another_sonde() else problem)
     finally:
-        if finder in sys.meta_path:
-            sys.meta_path.remove(finder)
+        finder.found(module.__name__)
 
 
 def _complain(problem):
@@ -119,15 +143,15 @@ def _spec_of_sonde():
     )
 
 
-def _note_end_without_torch():
-    """At exit: tells the launcher that this program never imported torch."""
+def _note_end_without_framework():
+    """At exit: tells the launcher that this program never imported a framework."""
     path = os.environ.get("SONDE_RUN_LIST")
-    if not path or "torch" in sys.modules:
+    if not path or any(name in sys.modules for name in _FRAMEWORKS):
         return
     _explain_missing()
     try:
         command = " ".join(getattr(sys, "orig_argv", None) or sys.argv)
-        line = "\t".join(("notorch", str(os.getpid()), " ".join(command.split()))) + "\n"
+        line = "\t".join(("noframework", str(os.getpid()), " ".join(command.split()))) + "\n"
         # The launcher makes and removes the list: no O_CREAT.
         descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
         try:
@@ -161,7 +185,7 @@ def _explain_missing(package=None):
 
 
 def _is_subinterpreter():
-    """Torch is of the main interpreter. Another may be ended by the last of it, when whatever
+    """Frameworks are of the main interpreter. Another may be ended by the last of it, when whatever
     lets go of the lock, as file operations do, ends the main thread."""
     for name in ("_interpreters", "_xxsubinterpreters"):
         try:
@@ -182,7 +206,7 @@ def _start():
     if provided:
         sys.meta_path.insert(0, _Provided(provided))
     _explain_missing_packages()
-    atexit.register(_note_end_without_torch)
+    atexit.register(_note_end_without_framework)
 
 
 def _run_next_sitecustomize():

@@ -1,0 +1,42 @@
+"""Captures of MindSpore programs: see ``sonde.session._recording``."""
+
+import sys
+from dataclasses import dataclass
+from typing import Optional
+
+from sonde.mindspore import _adapter, _cells, _marks
+from sonde.session import _recording
+
+SPAN_SUFFIX = "_ascend_ms"
+
+
+@dataclass
+class Settings(_recording.Settings):
+    """What to record and where to put it."""
+
+    span_suffix: Optional[str] = SPAN_SUFFIX
+
+
+class Recording(_recording.Recording):
+    """One capture after another with the same settings."""
+
+    def attach(self) -> None:
+        """Makes MindSpore recordable."""
+        _adapter.attach()
+        _cells.install()
+        _marks.install()
+
+    def stop(self) -> str:
+        """Stops recording; returns the span folder, which is complete. What the program has called
+        runs on other threads: it is waited for."""
+        wait_for_operators()
+        return super().stop()
+
+
+def wait_for_operators() -> None:
+    """Until every operator that was called has run."""
+    for name in ("mindspore.graph.api", "mindspore.common.api"):
+        executor = getattr(sys.modules.get(name), "_pynative_executor", None)
+        if executor is not None:
+            executor.sync()
+            return
