@@ -19,7 +19,7 @@ from typing import Any, Optional
 from sonde import _native
 
 SCHEMA = 1
-_PACKAGES = ("torch_npu", "mindspore", "vllm", "triton", "numpy")
+_PACKAGES = ("torch_npu", "mindspore", "msprobe", "vllm", "triton", "numpy")
 _OLDEST_TORCH = (2, 4)
 _DEVICE_KINDS = ("cuda", "npu", "xpu", "mtia")
 
@@ -36,6 +36,14 @@ _LOSSES = (
     ("sequence", "links from backward to forward", "use a torch from 2.4 to 2.15"),
     ("memory", "allocator events", "use torch from PyPI"),
     ("module", "ranges of modules", "use CPython 3.9 to 3.13"),
+    ("stack", "Python call stacks", "use CPython 3.9 to 3.13"),
+)
+_MINDSPORE_REMEDY = "use MindSpore 2.7 to 2.10, or a newer Sonde"
+_MINDSPORE_LOSSES = (
+    ("runtime ranges", "operators, tasks and waits of MindSpore", _MINDSPORE_REMEDY),
+    ("launches of graph kernels", "kernels of compiled graphs", _MINDSPORE_REMEDY),
+    ("hand-overs", "arrows between MindSpore's threads", _MINDSPORE_REMEDY),
+    ("memory", "blocks of MindSpore's memory pool", _MINDSPORE_REMEDY),
     ("stack", "Python call stacks", "use CPython 3.9 to 3.13"),
 )
 _OTHER_LOSS = ("a part of the records", "use a torch from 2.4 to 2.15, or a newer Sonde")
@@ -87,6 +95,30 @@ def _torch(torch: Any, error: Optional[str]) -> Optional[dict[str, Any]]:
         "cuda": getattr(torch.version, "cuda", None),
         "supported": (int(parts[0]), int(parts[1])) >= _OLDEST_TORCH,
         "error": None,
+    }
+
+
+def _import_mindspore() -> "tuple[Any, Optional[str]]":
+    try:
+        import mindspore
+
+        return mindspore, None
+    except Exception as problem:  # a broken installation raises anything
+        return None, f"{type(problem).__name__}: {problem}"
+
+
+def _mindspore(mindspore: Any, error: Optional[str]) -> Optional[dict[str, Any]]:
+    spec = importlib.util.find_spec("mindspore")
+    if spec is None:
+        return None
+    from sonde.mindspore._adapter import is_known
+
+    version = _version_of("mindspore") or str(getattr(mindspore, "__version__", ""))
+    return {
+        "version": version,
+        "path": os.path.dirname(spec.origin) if spec.origin else None,
+        "supported": is_known(version),
+        "error": error,
     }
 
 
@@ -152,17 +184,31 @@ def _adapter(torch: Any) -> dict[str, Any]:
         checks = adapter.self_test().get("checks", [])
     except _native.NativeError as problem:
         checks = [{"part": "attach", "ok": False, "detail": str(problem)}]
-    result["checks"] = [_check(check) for check in checks]
+    result["checks"] = [_check(check, _LOSSES) for check in checks]
     return result
 
 
-def _check(check: dict[str, Any]) -> dict[str, Any]:
+def _mindspore_adapter(mindspore: Any) -> dict[str, Any]:
+    from sonde.mindspore import _adapter as adapter
+
+    result: dict[str, Any] = {"path": _native.find_library(adapter.LIBRARY), "checks": []}
+    if mindspore is None:
+        return result
+    try:
+        checks = adapter.self_test().get("checks", [])
+    except _native.NativeError as problem:
+        checks = [{"part": "attach", "ok": False, "detail": str(problem)}]
+    result["checks"] = [_check(check, _MINDSPORE_LOSSES) for check in checks]
+    return result
+
+
+def _check(check: dict[str, Any], losses: "tuple[tuple[str, str, str], ...]") -> dict[str, Any]:
     name = str(check.get("part", ""))
     ok = bool(check.get("ok"))
     result = {"name": name, "ok": ok, "detail": check.get("detail", "")}
     if not ok:
         loss, remedy = _OTHER_LOSS
-        for word, lost, advice in _LOSSES:
+        for word, lost, advice in losses:
             if word in name:
                 loss, remedy = lost, advice
         result.update(loses=loss, remedy=remedy)
@@ -196,8 +242,9 @@ def _profilers(torch: Any) -> list[str]:
 def examine() -> dict[str, Any]:
     """Everything that ``--json`` prints."""
     with _stdout_to_stderr():
-        installed = importlib.util.find_spec("torch") is not None
-        torch, error = _import_torch() if installed else (None, None)
+        torch, error = _import_torch() if _is_installed("torch") else (None, None)
+        has_mindspore = _is_installed("mindspore")
+        mindspore, problem = _import_mindspore() if has_mindspore else (None, None)
         return {
             "schema": SCHEMA,
             "python": {
@@ -207,14 +254,20 @@ def examine() -> dict[str, Any]:
             },
             "start_up_hook": _start_up_hook(),
             "torch": _torch(torch, error),
+            "mindspore": _mindspore(mindspore, problem),
             "packages": {name: _version_of(name) for name in _PACKAGES},
             "accelerators": _accelerators(torch) if torch is not None else [],
             "recorder": _recorder(),
             "adapter": _adapter(torch),
+            "mindspore_adapter": _mindspore_adapter(mindspore),
             "hosts": _hosts(),
             "distributed": _back_ends(torch),
             "profilers": _profilers(torch),
         }
+
+
+def _is_installed(package: str) -> bool:
+    return importlib.util.find_spec(package) is not None
 
 
 def _hosts() -> list[dict[str, Any]]:
@@ -266,9 +319,13 @@ def _print_for_people(found: dict[str, Any]) -> None:
     else:
         state = torch["error"] or ("" if torch["supported"] else "too old, 2.4 is the oldest")
         print(f"torch      {torch['version']} {torch['path']} {state}".rstrip())
+    mindspore = found["mindspore"]
+    if mindspore is not None:
+        state = mindspore["error"] or ("" if mindspore["supported"] else "not known")
+        print(f"mindspore  {mindspore['version']} {mindspore['path']} {state}".rstrip())
     print(f"back ends  {', '.join(found['distributed']) or 'none'}")
     print(f"recorder   {found['recorder']['error'] or found['recorder']['path']}")
-    for check in found["adapter"]["checks"]:
+    for check in [*found["adapter"]["checks"], *found["mindspore_adapter"]["checks"]]:
         mark = "ok  " if check["ok"] else "FAIL"
         print(f"adapter    {mark} {check['name']}: {check['detail']}")
         if not check["ok"]:

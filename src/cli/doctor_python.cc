@@ -45,12 +45,17 @@ Finding ExplainHook(const JsonValue& hook) {
           .loses = "programs that do not call sonde.torch.profile themselves"};
 }
 
-Finding ExplainTorch(const JsonValue& torch) {
+Finding ExplainTorch(const JsonValue& torch, bool has_mindspore) {
+  if (torch.IsNull() && has_mindspore) {
+    return {.grade = Grade::kNote, .subject = "PyTorch", .text = "not installed in this Python"};
+  }
   if (torch.IsNull()) {
     return {.grade = Grade::kFailure,
             .subject = "PyTorch",
             .text = "not installed in this Python",
-            .remedy = "install torch 2.4 or newer, or name another Python with --python"};
+            .remedy =
+                "install torch 2.4 or newer or MindSpore, or name another Python with "
+                "--python"};
   }
   if (const std::string error = Text(torch, "error"); !error.empty()) {
     return {.grade = Grade::kFailure,
@@ -69,6 +74,21 @@ Finding ExplainTorch(const JsonValue& torch) {
   return {.subject = "PyTorch",
           .text = Concat(version, cuda.empty() ? "" : Concat(", built for CUDA ", cuda), ", ",
                          Text(torch, "path"))};
+}
+
+Finding ExplainMindspore(const JsonValue& mindspore) {
+  if (const std::string error = Text(mindspore, "error"); !error.empty()) {
+    return {.grade = Grade::kFailure,
+            .subject = "MindSpore",
+            .text = Concat("cannot be imported: ", error),
+            .remedy = "repair the installation until `import mindspore` works"};
+  }
+  const std::string version = Text(mindspore, "version");
+  const std::string text = Concat(version, ", ", Text(mindspore, "path"));
+  if (Flag(mindspore, "supported", true)) return {.subject = "MindSpore", .text = text};
+  return {.grade = Grade::kNote,
+          .subject = "MindSpore",
+          .text = Concat(text, ": not a release that Sonde knows, its self-test decides")};
 }
 
 void ExplainPackages(const JsonValue& packages, std::vector<Finding>& out) {
@@ -102,7 +122,7 @@ void ExplainAccelerators(const JsonValue& report, std::vector<Finding>& out) {
                               Text(device, "name"));
     out.push_back(ExplainAccelerator(kind, std::move(text), is_for_cuda));
   }
-  if (accelerators.IsArray() && accelerators.Size() == 0) {
+  if (accelerators.IsArray() && accelerators.Size() == 0 && !report["torch"].IsNull()) {
     out.push_back({.subject = "Accelerator", .text = "none seen by torch: the CPU is the device"});
   }
 }
@@ -197,13 +217,19 @@ std::vector<Finding> ExplainPython(const JsonValue& report) {
                       .text = Concat(Text(python, "version"), " ", Text(python, "implementation"),
                                      ", ", Text(python, "executable"))});
   findings.push_back(ExplainHook(report["start_up_hook"]));
-  findings.push_back(ExplainTorch(report["torch"]));
+  const JsonValue mindspore = report["mindspore"];
+  findings.push_back(ExplainTorch(report["torch"], !mindspore.IsNull()));
+  if (!mindspore.IsNull()) findings.push_back(ExplainMindspore(mindspore));
   ExplainPackages(report["packages"], findings);
   ExplainAccelerators(report, findings);
   findings.push_back(ExplainLibrary("Recorder", report["recorder"]));
   if (!report["torch"].IsNull()) {
     findings.push_back(ExplainLibrary("Adapter", report["adapter"]));
     ExplainSelfTest(report["adapter"]["checks"], findings);
+  }
+  if (!mindspore.IsNull()) {
+    findings.push_back(ExplainLibrary("Adapter", report["mindspore_adapter"]));
+    ExplainSelfTest(report["mindspore_adapter"]["checks"], findings);
   }
   ExplainHosts(report["hosts"], findings);
   for (const JsonValue& profiler : report["profilers"].Elements()) {

@@ -55,6 +55,25 @@ TEST(Doctor, HealthyPythonHasNoComplaint) {
   EXPECT_THAT(screen, Not(HasSubstr("remedy")));
 }
 
+constexpr std::string_view kMindspore = R"("mindspore": {"version": "2.10.0", "path": "/m",
+  "supported": true, "error": null}, "mindspore_adapter": {"path": "/h/lib/libsonde_mindspore.so",
+  "checks": [{"name": "memory", "ok": true, "detail": "8 entries"}]}, "profilers")";
+
+TEST(Doctor, MindsporeAloneIsEnough) {
+  std::string json = base::ReplaceAll(kHealthy, R"("profilers")", kMindspore);
+  const size_t torch = json.find(R"({"version": "2.15.0")");
+  json.replace(torch, json.find('}', torch) + 1 - torch, "null");
+  const std::string screen = RenderDoctor("title", Explain(json));
+  EXPECT_LE(Worst(Explain(json)), Grade::kNote) << screen;
+  EXPECT_THAT(screen, HasSubstr("ok   MindSpore       2.10.0, /m\n"));
+  EXPECT_THAT(screen, HasSubstr("Self-test       1 of 1 passed"));
+  const std::string newer = base::ReplaceAll(json, R"("supported": true)", R"("supported": false)");
+  EXPECT_EQ(Worst(Explain(newer)), Grade::kNote);
+  const std::string broken = base::ReplaceAll(json, R"("error": null}, "mindspore_adapter")",
+                                              R"("error": "no libgomp"}, "mindspore_adapter")");
+  EXPECT_EQ(Worst(Explain(broken)), Grade::kFailure);
+}
+
 TEST(Doctor, NamesOfHostsThatAreNotThere) {
   const auto with = [](std::string_view missing) {
     return ExplainWith(
