@@ -289,7 +289,7 @@ print(sorted(found) == sorted(NAMES))
 
 ASKED = """
 import importlib.util
-print(importlib.util.find_spec("msprobe.mindspore"), importlib.util.find_spec("msprobe.pytorch.x"))
+print(importlib.util.find_spec("msprobe.infer"), importlib.util.find_spec("msprobe.pytorch.x"))
 import msprobe
 print(msprobe.pytorch.common.utils.seed_all is msprobe.pytorch.seed_all)
 from msprobe import pytorch

@@ -36,8 +36,14 @@ _PROFILER = (
     "tensorboard_trace_handler",
 )
 
+_PRECISION = ("MsprobeStep", "PrecisionDebugger", "seed_all")
+
 
 def __getattr__(name: str) -> Any:
+    if name in _PRECISION:
+        from sonde.mindspore import precision
+
+        return getattr(precision, name)
     if name in _PROFILER or name == "analyse":
         return _of_profiler(name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
@@ -66,6 +72,8 @@ __all__ = [
     "DynamicProfilerMonitor",
     "ExportType",
     "HostSystem",
+    "MsprobeStep",
+    "PrecisionDebugger",
     "Profiler",
     "ProfilerActivity",
     "ProfilerLevel",
@@ -74,6 +82,7 @@ __all__ = [
     "mstx",
     "profile",
     "schedule",
+    "seed_all",
     "step",
     "tensorboard_trace_handler",
 ]

@@ -16,11 +16,14 @@ import threading
 from types import ModuleType
 from typing import Any, Optional
 
-# Modules that hold, in one release or another, what `msprobe.pytorch` exports: ours answer.
+# Modules that hold, in one release or another, what `msprobe.pytorch` and `msprobe.mindspore`
+# export: ours answer.
 _DEBUGGER = ("PrecisionDebugger", "module_dump", "module_dump_end")
 _OURS = {
     "msprobe.pytorch.debugger.precision_debugger": _DEBUGGER,
     "msprobe.pytorch.dump.debugger.precision_debugger": _DEBUGGER,
+    "msprobe.mindspore.debugger.precision_debugger": ("PrecisionDebugger",),
+    "msprobe.mindspore.dump.debugger.precision_debugger": ("PrecisionDebugger",),
 }
 # The same, where no msProbe is installed whose module holds more.
 _OURS_ALONE = {
@@ -29,6 +32,16 @@ _OURS_ALONE = {
     "msprobe.pytorch.dump.debugger": (),
     "msprobe.pytorch.common": ("seed_all",),
     "msprobe.pytorch.common.utils": ("seed_all",),
+    "msprobe.mindspore.debugger": (),
+    "msprobe.mindspore.dump": (),
+    "msprobe.mindspore.dump.debugger": (),
+    "msprobe.mindspore.common": ("seed_all",),
+    "msprobe.mindspore.common.utils": ("seed_all",),
+}
+# Packages of msProbe, and the probe of ours that answers for each.
+_PROBES = {
+    "msprobe.pytorch": "sonde.torch.precision",
+    "msprobe.mindspore": "sonde.mindspore.precision",
 }
 # The installed module behind ours is imported by a name of this beginning, in the same package: so
 # the import system's locks hold for it, and its relative imports lead to what ours find, too.
@@ -176,10 +189,12 @@ def _enter_circle(module: str, installed: str) -> None:
 def _load_first(name: str) -> None:
     """The installed package before a module of it, as everywhere; one that fails has been told."""
     installed = folder()
-    if name.startswith("msprobe.pytorch.") and installed and threading.get_ident() not in _loading:
-        if _file_of(name, installed) is not None:
-            with contextlib.suppress(Exception):
-                _load("msprobe.pytorch", installed)
+    framework = ".".join(name.split(".")[:2])
+    if framework not in _PROBES or framework == name or not installed:
+        return
+    if threading.get_ident() not in _loading and _file_of(name, installed) is not None:
+        with contextlib.suppress(Exception):
+            _load(framework, installed)
 
 
 def _hand_over(ours: ModuleType, loaded: ModuleType) -> None:
@@ -248,7 +263,8 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return None
 
     def exec_module(self, module: ModuleType) -> None:
-        ours = importlib.import_module("sonde.torch.precision")
+        framework = ".".join(module.__name__.split(".")[:2])
+        ours = importlib.import_module(_PROBES[framework])
         for name in {**_OURS, **_OURS_ALONE}[module.__name__]:
             setattr(module, name, getattr(ours, name))
         module.__getattr__ = functools.partial(attribute, module.__name__)  # type: ignore[method-assign]
