@@ -97,7 +97,8 @@ def test_tensors_of_kernels(tables, tmp_path):
         (folder / name.format(3, 8)).write_bytes(npy([1.0] * int(factor)))
         (folder / name.format(4, 9)).write_bytes(b"no tensor")
         (folder / "long.npy").write_bytes(npy([1.0, 1.0]))
-        (folder / "mapping.csv").write_text(f"id,name\nlong.npy,{name.format(5, 10)}\n")
+        # MindSpore writes no header.
+        (folder / "mapping.csv").write_text(f"long.npy,{name.format(5, 10)}\n")
         (folder / "other.txt").write_text("")
     found, done = tables("--rank", "0", good=False)
     assert done.returncode == 1

@@ -68,8 +68,9 @@ Result<Mapping> ReadMapping(const std::string& folder) {
   const std::string path = base::JoinPath(folder, "mapping.csv");
   if (!base::PathExists(path)) return out;
   SONDE_ASSIGN_OR_RETURN(const TableRows rows, ReadTableFile(path));
-  for (size_t i = 1; i < rows.size(); ++i) {
-    if (rows[i].size() >= 2) out[rows[i][0]] = rows[i][1];
+  // MindSpore writes no header; a header that another tool writes names no file.
+  for (const std::vector<std::string>& row : rows) {
+    if (row.size() >= 2) out[row[0]] = row[1];
   }
   return out;
 }
