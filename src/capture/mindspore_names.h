@@ -98,6 +98,19 @@ constexpr bool IsMindsporeLaunch(uint32_t event) {
   return event == kMindsporeKernelLaunch || event == kMindsporeLaunchTask;
 }
 
+// Name of the flows by which its threads hand tasks on.
+inline constexpr std::string_view kHandOver = "hand-over";
+
+// "Default/layers-CellList/0-Block/qkv-Dense/MatMul-op0" -> "MatMul"; a name without a scope stays.
+constexpr std::string_view MindsporeOperatorType(std::string_view name) {
+  name = name.substr(name.rfind('/') + 1);
+  const size_t mark = name.rfind("-op");
+  if (mark == std::string_view::npos || mark + 3 == name.size()) return name;
+  const std::string_view digits = name.substr(mark + 3);
+  const bool is_number = digits.find_first_not_of("0123456789") == std::string_view::npos;
+  return is_number ? name.substr(0, mark) : name;
+}
+
 // Beyond the table of these releases: the number.
 template <size_t kSize>
 std::string MindsporeNameAt(const std::array<std::string_view, kSize>& names, uint32_t index) {

@@ -18,6 +18,8 @@ from conftest import BUILD
 ROOT = Path(__file__).resolve().parents[2]
 DATA = Path(os.environ.get("SONDE_SHARED_DATA", ROOT.parent / "shared" / "data")) / "mindspore_cpu"
 NO_FLOW = 2**64 - 1
+# As the runtime profiler has it, and as op_range has it.
+LAUNCH = re.compile("::(KernelLaunch|LaunchTask|PyNativeLaunchTask)::")
 
 if not DATA.is_dir():
     pytest.skip(f"needs data: no files of MindSpore in {DATA}", allow_module_level=True)
@@ -177,7 +179,9 @@ def test_runtime_profiler(mode, named, query):
     assert sorted((r["name"], r["ts"], r["dur"], r["tid"]) for r in rows) == sorted(
         (n, b, e - b, t) for n, b, e, t in ranges
     )
-    launches = [n.split("::", 2)[2] for n, *_ in ranges if "::KernelLaunch::" in n]
+    # Of graphs, and of operators that are called one by one.
+    launches = [n.split("::", 2)[2] for n, *_ in ranges if LAUNCH.search(n)]
+    assert len(launches) == {"pynative": 88, "graph": 122}[mode]
     rows = query(path, "SELECT name FROM device_task")
     assert Counter(r["name"] for r in rows) == Counter(launches)
     steps = query(path, "SELECT step_id, dur FROM step ORDER BY step_id")
@@ -280,6 +284,9 @@ def test_op_range(mode, query):
     steps = query(path, "SELECT step_id FROM step ORDER BY step_id")
     assert [s["step_id"] for s in steps] == [0, 1]
     check_hand_overs(path, query, [r for r in records if r[0] != NO_FLOW])
+    launches = [n.split("::", 2)[2] for _, n, *_ in records if LAUNCH.search(n)]
+    rows = query(path, "SELECT name FROM device_task")
+    assert Counter(r["name"] for r in rows) == Counter(launches) and launches
     issues = query(path, "SELECT code FROM import_issue WHERE severity = 'warning'")
     assert [i["code"] for i in issues] == ["mindspore_no_clock"]
 

@@ -7,6 +7,7 @@
 
 #include "base/hash.h"
 #include "base/strings.h"
+#include "capture/mindspore_names.h"
 #include "importers/ascend/device_model.h"
 #include "importers/ascend/groups.h"
 #include "importers/ascend_text/captured.h"
@@ -210,7 +211,7 @@ class TimelineRows {
     rows_.ops.push_back(op);
     store::TaskKindRow kind;
     kind.name = slice.name;
-    kind.op_type = rows_.names.Intern(mindspore::OperatorType(name));
+    kind.op_type = rows_.names.Intern(capture::MindsporeOperatorType(name));
     kind.core = rows_.names.Intern("CPU");
     store::DeviceTaskRow task;
     task.slice_id = id;

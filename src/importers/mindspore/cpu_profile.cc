@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "base/strings.h"
+#include "capture/mindspore_names.h"
 #include "importers/mindspore/issues.h"
 #include "importers/mindspore/trace.h"
 
@@ -98,7 +99,7 @@ std::vector<std::string> ShapesOf(const SpanFile& file, const std::vector<Launch
     const std::vector<std::string_view> cells = base::Split(line, ';');
     const size_t place = shapes.size();
     same = same && cells.size() >= 3 && place < launches.size() &&
-           (cells[0].empty() || cells[0] == OperatorType(launches[place].name));
+           (cells[0].empty() || cells[0] == capture::MindsporeOperatorType(launches[place].name));
     shapes.push_back(cells.size() > 3 ? JoinedShapes(cells) : "");
   });
   if (text.empty()) return {};

@@ -133,7 +133,7 @@ class OpRangeReader {
     const int32_t slice =
         ranges_.Add(range, is_step ? capture::Scope::kStep : capture::Scope::kFrameworkRange);
     if (is_step) AddStep(slice, name);
-    if (record.event == capture::kMindsporeKernelLaunch && !record.is_stage) {
+    if (capture::IsMindsporeLaunch(record.event) && !record.is_stage) {
       ranges_.AddLaunch(slice, record.full_name);
     }
   }

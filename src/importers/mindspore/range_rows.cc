@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "base/strings.h"
+#include "capture/mindspore_names.h"
 #include "importers/mindspore/issues.h"
 #include "importers/mindspore/trace.h"
 
@@ -34,7 +35,7 @@ void RangeRows::AddLaunch(int32_t slice, std::string_view kernel) {
   const store::SliceRow& row = rows_.slices[static_cast<size_t>(slice)];
   store::TaskKindRow kind;
   kind.name = rows_.names.Intern(kernel);
-  kind.op_type = rows_.names.Intern(OperatorType(kernel));
+  kind.op_type = rows_.names.Intern(capture::MindsporeOperatorType(kernel));
   kind.core = rows_.names.Intern("CPU");
   store::DeviceTaskRow task;
   task.slice_id = slice;
@@ -122,15 +123,6 @@ void RangeRows::Finish() {
   }
   unpaired += static_cast<int64_t>(waiting.size());
   if (unpaired > 0) rows_.issues.Add(kNoHandOver, rows_.source, -1, unpaired);
-}
-
-std::string_view OperatorType(std::string_view name) {
-  name = name.substr(name.rfind('/') + 1);
-  const size_t mark = name.rfind("-op");
-  if (mark == std::string_view::npos || mark + 3 == name.size()) return name;
-  const std::string_view digits = name.substr(mark + 3);
-  return digits.find_first_not_of("0123456789") == std::string_view::npos ? name.substr(0, mark)
-                                                                          : name;
 }
 
 std::string_view ScopePath(std::string_view name) {

@@ -168,7 +168,9 @@ void ReadRuntimeProfile(const SpanFile& file, std::string_view text, std::string
       continue;
     }
     const int32_t slice = ranges.Add(range, capture::Scope::kFrameworkRange);
-    if (line.event == "KernelLaunch") ranges.AddLaunch(slice, line.op);
+    // Of a graph, and of an operator that is called one by one.
+    if (line.event == "KernelLaunch" || line.event == "LaunchTask")
+      ranges.AddLaunch(slice, line.op);
   }
 }
 

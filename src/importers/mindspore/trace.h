@@ -57,8 +57,6 @@ class RangeRows {
   std::vector<End> ends_;
 };
 
-// "Default/layers-CellList/0-Block/qkv-Dense/MatMul-op0" -> "MatMul"
-std::string_view OperatorType(std::string_view name);
 // "Default/layers-CellList/0-Block/qkv-Dense/MatMul-op0" -> "Default/layers-CellList/..."; "" none
 std::string_view ScopePath(std::string_view name);
 
