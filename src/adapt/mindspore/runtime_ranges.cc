@@ -108,6 +108,11 @@ uint32_t OpsWord() {
   return (word & SONDE_FEATURE_OPS) != 0 ? word : 0;
 }
 
+uint32_t HandOver() {
+  static const uint32_t name = sonde_intern(capture::kHandOver.data(), capture::kHandOver.size());
+  return name;
+}
+
 bool Begin(uint32_t word, uint32_t module, uint32_t event, std::string_view name, bool wants_stack,
            uint64_t flow) {
   ThreadState* state = GetThreadState();
@@ -119,7 +124,7 @@ bool Begin(uint32_t word, uint32_t module, uint32_t event, std::string_view name
   const uint32_t stack = has_stack ? state->stacks.Capture() : 0;
   const RecordKind kind = is_launch ? RecordKind::kOp : RecordKind::kFrameworkRange;
   if (!record::PushOpen(word, kind, 0, id, 0, stack, -1)) return false;
-  if (flow != kNoFlow) sonde_flow_in(id, flow | kFlowBit);
+  if (flow != kNoFlow) sonde_flow_in(HandOver(), flow | kFlowBit);
   return true;
 }
 
@@ -273,8 +278,7 @@ void OnRecordData(void* analyzer, void* const* shared) {
 void OnRecordFlow(void* analyzer, uint64_t flow) {
   if (TheirsIsOn()) Original<RecordFlow>(kRecordFlow)(analyzer, flow);
   if (OpsWord() == 0 || flow == kNoFlow) return;
-  static const uint32_t name = sonde_intern("hand-over", 9);
-  sonde_flow_out(name, flow | kFlowBit);
+  sonde_flow_out(HandOver(), flow | kFlowBit);
 }
 
 // Between two words of ours: what is written beyond the object shows.

@@ -3,6 +3,7 @@
 
 #include "base/hash.h"
 #include "base/strings.h"
+#include "capture/mindspore_names.h"
 #include "importers/capture/trace.h"
 #include "importers/common/own_time.h"
 #include "store/table_writer.h"
@@ -56,10 +57,12 @@ class PairNumbers {
   size_t count_ = 0;
 };
 
-// "aten::add" -> "add": operators of one library are of one type whatever its prefix.
+// "aten::add" -> "add": operators of one library are of one type whatever its prefix; of
+// MindSpore's names the scope and the number go.
 std::string_view OpType(std::string_view name) {
   const size_t colon = name.rfind("::");
-  return colon == std::string_view::npos ? name : name.substr(colon + 2);
+  return capture::MindsporeOperatorType(colon == std::string_view::npos ? name
+                                                                        : name.substr(colon + 2));
 }
 
 class Collector {
@@ -111,7 +114,7 @@ class Collector {
       row.dur = task.dur;
       row.wait_ns = std::max<int64_t>(0, task.ts - end_before);
       row.kind_id = task.kind_id;
-      row.launch_slice_id = task.slice_id;
+      row.launch_slice_id = trace_.LaunchOf(task.slice_id);
       row.step_id = step.At(task.ts, streams_[static_cast<size_t>(task.track_id)]);
       writer.Append(row);
       end_before = task.ts + task.dur;

@@ -11,6 +11,7 @@
 #include "base/host/json.h"
 #include "base/host/parallel.h"
 #include "base/strings.h"
+#include "importers/capture/hand_overs.h"
 #include "importers/capture/issues.h"
 #include "importers/capture/serving.h"
 #include "importers/capture/trace.h"
@@ -198,6 +199,7 @@ Status Stage(CaptureTrace& trace, ClockOffsets* clocks) {
                        static_cast<uint32_t>(dictionary.stacks.size())};
   for (const ThreadSlots& slots : trace.slots.threads) {
     trace.stages.push_back(Decode(slots, clock, known, trace.issues));
+    trace.scope_cells.AddRanges(trace.stages.back());
     trace.stages.back().thread_id = static_cast<int32_t>(trace.stages.size()) - 1;
   }
   for (const capture::ClockSampleEntry& sample : dictionary.clocks) {  // the first one begins it
@@ -226,6 +228,7 @@ Status Stage(CaptureTrace& trace, ClockOffsets* clocks) {
       end = std::max(end, event.ts);
     }
   }
+  ResolveHandOvers(trace);
   StageDevice(trace);
   for (const DeviceTask& task : trace.device.tasks) {
     begin = std::min(begin, task.ts);
@@ -396,6 +399,7 @@ Result<std::unique_ptr<LoadedCapture>> capture_import::LoadCapture(const std::st
   trace.group_descriptions = GroupDescriptions(trace.dictionary, trace.issues);
   trace.shared_memory_ops = SharedMemoryOps(trace.dictionary);
   trace.shared_memory_groups = SharedMemoryGroups(trace.dictionary);
+  trace.scope_cells.Find(trace.dictionary);
   TakeNames(trace);
   TakeIssues(trace);
   capture->arguments.emplace(trace.dictionary, trace.names, trace.issues);

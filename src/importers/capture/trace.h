@@ -19,6 +19,7 @@
 #include "importers/capture/device_file.h"
 #include "importers/capture/device_stage.h"
 #include "importers/capture/dictionary.h"
+#include "importers/capture/scope_cells.h"
 #include "importers/capture/shared_memory.h"
 #include "importers/capture/slots.h"
 #include "importers/capture/stage.h"
@@ -49,10 +50,18 @@ struct CaptureTrace {
   std::map<std::string, std::string> group_descriptions;  // by name of the group
   std::vector<uint32_t> shared_memory_ops;                // name ids (shared_memory.h)
   std::vector<SharedMemoryGroup> shared_memory_groups;
+  ScopeCells scope_cells;  // owns texts of the dictionary
+  // Slice of an operator, and of the call on another thread that launched it; by the first.
+  std::vector<std::pair<int32_t, int32_t>> launches;
   int64_t recording_ns = 0;  // when recording began; 0 unknown
   int64_t begin_ns = 0;      // of the first record
   int64_t end_ns = 0;        // of the last
 
+  int32_t LaunchOf(int32_t slice_id) const {
+    const auto found = std::lower_bound(launches.begin(), launches.end(),
+                                        std::pair<int32_t, int32_t>(slice_id, INT32_MIN));
+    return found != launches.end() && found->first == slice_id ? found->second : slice_id;
+  }
   int32_t NameId(uint32_t id) const {
     if (id == 0) return store::kNone;
     return id < name_ids.size() ? name_ids[id] : unknown_name;

@@ -1,0 +1,18 @@
+// Which call of the program stands behind an operator that another thread runs: MindSpore's threads
+// hand tasks on, and say so by flows ("hand-over"). The operator gets the stack and the module of
+// that call, and is launched by it. Memory that a task takes before it runs its operator belongs to
+// the operator.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "importers/capture/trace.h"
+
+namespace sonde::importers::capture_import {
+
+// After all threads are nested and numbered. Fills trace.launches.
+void ResolveHandOvers(CaptureTrace& trace);
+
+}  // namespace sonde::importers::capture_import

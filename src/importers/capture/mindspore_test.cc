@@ -1,0 +1,135 @@
+// Captures of MindSpore programs: cells from the scopes of kernels, operators on other threads.
+#include <gtest/gtest.h>
+
+#include "importers/capture/testing/import_fixture.h"
+
+namespace sonde::importers {
+namespace {
+
+using capture::RecordKind;
+using testing::CaptureBuilder;
+using testing::CaptureImportTest;
+using Range = CaptureBuilder::Range;
+
+class MindsporeCaptureTest : public CaptureImportTest {
+ protected:
+  void Kernels(CaptureBuilder& c, std::initializer_list<const char*> names) {
+    uint64_t at = 100;
+    for (const char* name : names) {
+      c.Add(1, Range{.begin = at, .end = at + 10, .name = c.Name(name)});
+      at += 20;
+    }
+    c.Flush(1);
+  }
+  std::string Modules() {
+    return Rows(
+        "SELECT name, ts - 1700000000000000000 AS t, dur, depth FROM slice WHERE category = "
+        "'module' ORDER BY ts, depth");
+  }
+};
+
+TEST_F(MindsporeCaptureTest, ScopesOfKernelsAreCellsOfAGraph) {
+  CaptureBuilder c;
+  c.Thread(1, 11, 1, "main");
+  Kernels(c, {"Default/embed-Embedding/Gather-op0",
+              "Default/layers-CellList/0-Block/attn-Attention/qkv-Dense/MatMul-op0",
+              "Expand/_MatMulExt/BatchMatMul-op0",
+              "Default/layers-CellList/0-Block/attn-Attention/Softmax-op0",
+              "Default/layers-CellList/0-Block/Add-op0",
+              "Default/layers-CellList/1-Block/attn-Attention/qkv-Dense/MatMul-op1"});
+  Import(c);
+  EXPECT_EQ(Modules(),
+            "embed 100 10 0\n"
+            "layers.0 120 70 0\n"
+            "layers.0.attn 120 50 1\n"
+            "layers.0.attn.qkv 120 10 2\n"
+            "layers.1 200 10 0\n"
+            "layers.1.attn 200 10 1\n"
+            "layers.1.attn.qkv 200 10 2\n");
+  EXPECT_EQ(Rows("SELECT DISTINCT value FROM slice s JOIN args_text USING (args_id) WHERE s.name = "
+                 "'layers.0.attn.qkv'"),
+            "Dense\n");
+  EXPECT_EQ(Rows("SELECT op_type, module FROM device_task JOIN framework_op USING (slice_id) "
+                 "ORDER BY ts"),
+            "Gather embed\nMatMul layers.0.attn.qkv\nBatchMatMul layers.0.attn\n"
+            "Softmax layers.0.attn\nAdd layers.0\nMatMul layers.1.attn.qkv\n");
+}
+
+TEST_F(MindsporeCaptureTest, GradientsAreNoCallsOfCells) {
+  CaptureBuilder c;
+  c.Thread(1, 11, 1, "main");
+  Kernels(c, {"Gradients/Default/net-Model/MatMul-op3", "Default/Cast-op0", "Default/a/b-op0"});
+  Import(c);
+  EXPECT_EQ(Modules(), "");
+}
+
+// The operator runs on the third thread, handed on twice.
+TEST_F(MindsporeCaptureTest, OperatorsBelongToTheCallThatWasHandedOn) {
+  CaptureBuilder c;
+  for (uint32_t thread = 1; thread <= 3; ++thread) c.Thread(thread, thread + 10, thread, "");
+  const uint32_t hand_over = c.Name("hand-over");
+  const uint32_t stack = c.Stack({c.Frame("forward", "net.py", 7)});
+  c.AddInstant(1, RecordKind::kFlowOut, 120, hand_over, 5);
+  c.Add(1, Range{.kind = RecordKind::kFrameworkRange,
+                 .begin = 110,
+                 .end = 130,
+                 .name = c.Name("PynativeFramework::RunOp::MatMul"),
+                 .link = stack});
+  c.Add(1, Range{.kind = RecordKind::kModule, .begin = 100, .end = 140, .name = c.Name("head")});
+  c.Flush(1);
+  c.AddInstant(2, RecordKind::kFlowIn, 151, hand_over, 5);
+  c.AddInstant(2, RecordKind::kFlowOut, 155, hand_over, 6);
+  c.Add(2,
+        Range{.kind = RecordKind::kFrameworkRange, .begin = 150, .end = 160, .name = c.Name("F")});
+  c.Flush(2);
+  c.AddInstant(3, RecordKind::kFlowIn, 171, hand_over, 6);
+  c.AddMemory(3, 175, 0x1000, 512, 512);
+  c.Add(3, Range{.begin = 180, .end = 190, .name = c.Name("MatMul")});
+  c.Add(3,
+        Range{.kind = RecordKind::kFrameworkRange, .begin = 170, .end = 195, .name = c.Name("D")});
+  c.Add(3, Range{.begin = 200, .end = 210, .name = c.Name("Own")});
+  c.Flush(3);
+  Import(c);
+  EXPECT_EQ(Rows("SELECT d.name, launch.name FROM device_task d JOIN slice launch ON "
+                 "launch.slice_id = launch_slice_id ORDER BY d.ts"),
+            "MatMul PynativeFramework::RunOp::MatMul\nOwn Own\n");
+  EXPECT_EQ(Rows("SELECT s.name, o.module, frame FROM framework_op o JOIN slice s USING (slice_id) "
+                 "JOIN callstack USING (stack_id) WHERE s.name = 'MatMul'"),
+            "MatMul head net.py(7): forward\n");
+  EXPECT_EQ(Rows("SELECT s.name FROM memory_event JOIN slice s ON s.slice_id = owner_slice_id"),
+            "MatMul\n");
+}
+
+// Each of MindSpore's queues counts its tasks from one.
+TEST_F(MindsporeCaptureTest, QueuesUseTheSameNumbers) {
+  CaptureBuilder c;
+  for (uint32_t thread = 1; thread <= 3; ++thread) c.Thread(thread, thread + 10, thread, "");
+  const uint32_t hand_over = c.Name("hand-over");
+  const auto range = [&](uint32_t thread, RecordKind kind, uint64_t begin, const char* name) {
+    c.Add(thread, Range{.kind = kind, .begin = begin, .end = begin + 10, .name = c.Name(name)});
+  };
+  c.AddInstant(1, RecordKind::kFlowOut, 105, hand_over, 1);
+  range(1, RecordKind::kFrameworkRange, 100, "first call");
+  c.AddInstant(1, RecordKind::kFlowOut, 225, hand_over, 1);  // the task runs already
+  range(1, RecordKind::kFrameworkRange, 218, "second call");
+  c.Flush(1);
+  c.AddInstant(2, RecordKind::kFlowIn, 121, hand_over, 1);
+  c.AddInstant(2, RecordKind::kFlowOut, 125, hand_over, 1);
+  range(2, RecordKind::kFrameworkRange, 120, "passed on");
+  c.Flush(2);
+  c.AddInstant(3, RecordKind::kFlowIn, 141, hand_over, 1);
+  range(3, RecordKind::kOp, 140, "First");
+  c.AddInstant(3, RecordKind::kFlowIn, 221, hand_over, 1);
+  range(3, RecordKind::kOp, 220, "Second");
+  c.Flush(3);
+  Import(c);
+  EXPECT_EQ(Rows("SELECT d.name, launch.name FROM device_task d JOIN slice launch ON "
+                 "launch.slice_id = launch_slice_id ORDER BY d.ts"),
+            "First first call\nSecond second call\n");
+  EXPECT_EQ(Rows("SELECT o.name, i.name FROM flow JOIN slice o ON o.slice_id = slice_out JOIN "
+                 "slice i ON i.slice_id = slice_in ORDER BY o.ts"),
+            "first call passed on\npassed on First\nsecond call Second\n");
+}
+
+}  // namespace
+}  // namespace sonde::importers
