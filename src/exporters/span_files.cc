@@ -146,8 +146,11 @@ Status WriteSpanFiles(const ExportContext& context) {
   const std::string info = view.settings.rank
                                ? "profiler_info_" + std::to_string(*view.settings.rank) + ".json"
                                : std::string("profiler_info.json");
+  // MindSpore's file has another form, which the package writes as it is.
+  const std::string_view theirs = Value(*view.data, "mindspore_profiler_info");
   SONDE_RETURN_IF_ERROR(
-      base::WriteFileAtomically(base::JoinPath(context.span_folder, info), ProfilerInfoJson(view)));
+      base::WriteFileAtomically(base::JoinPath(context.span_folder, info),
+                                theirs.empty() ? ProfilerInfoJson(view) : std::string(theirs)));
   const std::string metadata = ProfilerMetadataJson(*view.data);
   if (metadata.empty()) return {};
   return base::WriteFileAtomically(base::JoinPath(context.span_folder, "profiler_metadata.json"),
