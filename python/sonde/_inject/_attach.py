@@ -131,7 +131,7 @@ def _await_server(torch: Any, options: _options.Options, run: Run) -> None:
         server.when_served(functools.partial(joins, server))
 
 
-def _attach_dump(torch: Any, command: list[str]) -> None:
+def _attach_dump(module: Any, command: list[str]) -> None:
     """``sonde run --dump-config``: the precision probe follows a server's engine steps, or the
     program's outermost modules."""
     server = _server_of(command)
@@ -141,18 +141,46 @@ def _attach_dump(torch: Any, command: list[str]) -> None:
     config = os.environ.get("SONDE_DUMP_CONFIG")
     if not config:
         return  # the program itself imports what --provide answers to
-    from sonde._inject._dump import DumpRun
     from sonde.torch.precision._errors import PathError, ProbeError, ScopeError
 
     try:
-        DumpRun(torch, config).install()
+        _dump_of(module, config).install()
     except (PathError, ProbeError, ScopeError) as problem:
-        _report.say(f"nothing is run with this configuration: {problem}", error=True)
-        _report.note("failed", str(problem))
-        raise SystemExit(2) from None
+        _refuse_dump(problem)
     except Exception as problem:  # noqa: BLE001: the boundary to the user's program
         _report.say(f"nothing of this process is dumped: {problem}", error=True)
         _report.note("failed", str(problem))
+
+
+def _dump_of(module: Any, config: str) -> Any:
+    if module.__name__ == "mindspore":
+        from sonde._inject import _mindspore_dump
+
+        return _mindspore_dump.DumpRun(config)
+    from sonde._inject import _dump
+
+    return _dump.DumpRun(module, config)
+
+
+def prepare(name: str) -> None:
+    """Before the import of a framework: what has to be set by then. Raises ``SystemExit`` where the
+    run must not start."""
+    config = os.environ.get("SONDE_DUMP_CONFIG")
+    if name != "mindspore" or os.environ.get("SONDE_ATTACH") != "dump" or not config:
+        return
+    from sonde.mindspore import _kernel_dump
+    from sonde.torch.precision._errors import PathError, ProbeError, ScopeError
+
+    try:
+        _kernel_dump.prepare(config)
+    except (PathError, ProbeError, ScopeError) as problem:
+        _refuse_dump(problem)
+
+
+def _refuse_dump(problem: Exception) -> None:
+    _report.say(f"nothing is run with this configuration: {problem}", error=True)
+    _report.note("failed", str(problem))
+    raise SystemExit(2) from None
 
 
 def _load(framework: _frameworks.Framework) -> None:

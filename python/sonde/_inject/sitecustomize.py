@@ -78,6 +78,7 @@ def _call_after_import(loader, finder):
 
     def exec_module(module):
         del loader.exec_module  # the class's own again
+        _prepare(module.__name__)
         hidden = _hide_profiler_of_environment()
         try:
             original(module)
@@ -86,6 +87,20 @@ def _call_after_import(loader, finder):
         _attach(module, finder)
 
     loader.exec_module = exec_module
+
+
+def _prepare(name):
+    """What a dump has to set before the framework is imported."""
+    if name != "mindspore" or os.environ.get("SONDE_ATTACH") != "dump":
+        return
+    try:
+        from sonde._inject import _attach as attaching
+
+        attaching.prepare(name)
+    except SystemExit:  # it must not run as it is set up
+        raise
+    except BaseException as problem:
+        _complain(problem)
 
 
 def _hide_profiler_of_environment():
