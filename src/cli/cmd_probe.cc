@@ -15,6 +15,7 @@ Command ProbeApiCompareCommand();
 Command ProbeCompareCommand();
 Command ProbeConfigCommand();
 Command ProbeGraphCommand();
+Command ProbeIrCommand();
 Command ProbeMergeCommand();
 Command ProbeOverflowCommand();
 Command ProbeReproduceCommand();
@@ -48,7 +49,7 @@ constexpr Instead kInstead[] = {
     {"install_deps", "nothing is to be installed"},
     {"parse", "it reads kernels' data with CANN's own tools: use msprobe on a machine with CANN"},
     {"offline_dump", "it runs models with CANN's own tools: use msprobe on a machine with CANN"},
-    {"code_mapping", "it is msprobe's alone"},
+    {"code_mapping", "'sonde probe ir FOLDER --values DUMP' joins nodes, source lines and values"},
 };
 
 std::string_view InsteadOf(std::string_view word) {
@@ -62,7 +63,7 @@ std::vector<Command> ProbeCommands() {
   return {
       ProbeCompareCommand(),   ProbeConfigCommand(),     ProbeGraphCommand(),
       ProbeMergeCommand(),     ProbeOverflowCommand(),   ProbeAccCheckCommand(),
-      ProbeReproduceCommand(), ProbeApiCompareCommand(),
+      ProbeReproduceCommand(), ProbeApiCompareCommand(), ProbeIrCommand(),
   };
 }
 

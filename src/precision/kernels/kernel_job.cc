@@ -12,6 +12,7 @@
 #include "base/host/parallel.h"
 #include "base/strings.h"
 #include "precision/kernels/kernel_dump.h"
+#include "precision/kernels/kernel_values.h"
 #include "precision/output/text_table.h"
 #include "precision/output/time_stamp.h"
 #include "precision/tensor/metrics.h"
@@ -76,35 +77,6 @@ std::vector<KernelPair> PairKernels(const KernelFolder& target, const KernelFold
   std::transform(by_name.begin(), by_name.end(), std::back_inserter(out),
                  [](const auto& entry) { return entry.second; });
   return out;
-}
-
-std::string ShapeText(const std::vector<int64_t>& shape) {
-  std::string out;
-  for (const int64_t length : shape) out += Concat(out.empty() ? "" : ", ", std::to_string(length));
-  return Concat("[", out, "]");
-}
-
-std::array<std::string, 4> StatisticsOf(const Tensor& tensor) {
-  if (tensor.element_count() == 0 || IsComplex(tensor.dtype())) return {"N/A", "N/A", "N/A", "N/A"};
-  constexpr int64_t kBlock = 4096;
-  std::vector<double> values(kBlock);
-  double max = -INFINITY;
-  double min = INFINITY;
-  double sum = 0;
-  double squares = 0;
-  for (int64_t at = 0; at < tensor.element_count(); at += kBlock) {
-    const auto count = static_cast<size_t>(std::min(kBlock, tensor.element_count() - at));
-    tensor.ReadDoubles(at, count, values.data());
-    for (size_t i = 0; i < count; ++i) {
-      max = std::isnan(values[i]) ? values[i] : std::max(max, values[i]);
-      min = std::isnan(values[i]) ? values[i] : std::min(min, values[i]);
-      sum += values[i];
-      squares += values[i] * values[i];
-    }
-  }
-  return {NumberText(max), NumberText(min),
-          NumberText(sum / static_cast<double>(tensor.element_count())),
-          NumberText(std::sqrt(squares))};
 }
 
 SideCells TensorCells(const KernelRecord* record, const Tensor* tensor) {

@@ -1,0 +1,17 @@
+// What result tables say of one dumped tensor. Pure, any thread.
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "precision/tensor/tensor.h"
+
+namespace sonde::precision {
+
+// "[2, 3]".
+std::string ShapeText(const std::vector<int64_t>& shape);
+// Max, min, mean, norm; "N/A" where there is none.
+std::array<std::string, 4> StatisticsOf(const Tensor& tensor);
+
+}  // namespace sonde::precision
