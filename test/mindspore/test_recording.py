@@ -1,0 +1,134 @@
+"""MindSpore programs below `sonde run`: results, launches, cells, steps, memory, stacks."""
+
+import csv
+import re
+from collections import Counter
+
+import pytest
+from conftest import all_of_its_kind
+
+OTHERS = ("pynative", "jit", "graph_train", "jit_train")
+MODES = ["train", "graph", *(pytest.param(mode, marks=all_of_its_kind) for mode in OTHERS)]
+ALL = ("--profile-with-memory", "--profile-with-stack")
+STEPS = 3
+OF_LEVEL_1 = {
+    "api_statistic.csv", "kernel_details.csv", "memory_record.csv", "op_statistic.csv",
+    "operator_memory.csv", "step_trace_time.csv", "trace_view.json",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module", name="recorded")
+def make_recorded(run):
+    """recorded(mode): the program with MindSpore's own runtime profiler beside Sonde, once."""
+    known = {}
+
+    def recorded(mode):
+        if mode not in known:
+            variables = {"COUNTED": "1", "MS_ENABLE_RUNTIME_PROFILER": "1"}
+            known[mode] = run("decoder.py", mode, STEPS, options=ALL, **variables,
+                              SONDE_PROFILE_ANALYSE="0")  # fmt: skip
+        return known[mode]
+
+    return recorded
+
+
+def launches_of(folder):
+    """{type of operator: launches} by MindSpore's runtime profiler."""
+    text = "".join(path.read_text() for path in folder.glob("rank_0/RuntimeProfilerDetail*.csv"))
+    pattern = r"module:\w+, event:(KernelLaunch|LaunchTask), op:(.*?), start_time"
+    return Counter(
+        re.sub(r"-op\d+$", "", name.rpartition("/")[2]) for _, name in re.findall(pattern, text)
+    )
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_results_are_the_same_bits(mode, recorded, run):
+    plain = run("decoder.py", mode, STEPS, options=None)
+    assert len(plain.results) == STEPS and recorded(mode).results == plain.results
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_every_launch_is_a_task_of_the_cpu(mode, recorded, rows):
+    done = recorded(mode)
+    (span,) = done.spans()
+    counted = launches_of(done.folder)
+    assert sum(counted.values()) > 30 * STEPS
+    everything = rows(span, "SELECT op_type, count(*) AS n FROM device_task GROUP BY 1")
+    assert {row["op_type"]: row["n"] for row in everything} == counted
+    assert rows(span, "SELECT DISTINCT core FROM device_task") == [{"core": "CPU"}]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_steps_are_found(mode, recorded, rows):
+    (span,) = recorded(mode).spans()
+    steps = rows(span, "SELECT step_id FROM step ORDER BY ts")
+    assert [step["step_id"] for step in steps] == list(range(STEPS))
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_cells_are_ranges(mode, recorded, rows):
+    (span,) = recorded(mode).spans()
+    found = rows(span, "SELECT s.name AS name, count(*) AS n FROM slice s WHERE category = "
+                       "'module' GROUP BY 1")  # fmt: skip
+    cells = {row["name"].removeprefix("net."): row["n"] for row in found}
+    names = {"embed", "layers.0", "layers.0.attn", "layers.0.attn.qkv", "layers.0.norm1", "head"}
+    assert names <= cells.keys()
+    assert all(cells[name] >= STEPS for name in names)
+    inside = rows(span, "SELECT module, count(*) AS n FROM framework_op JOIN device_task USING "
+                        "(slice_id) WHERE op_type = 'MatMul' GROUP BY 1")  # fmt: skip
+    by_cell = {(row["module"] or "").removeprefix("net."): row["n"] for row in inside}
+    assert by_cell.get("layers.0.attn.qkv", 0) >= STEPS
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_operators_are_launched_by_their_calls(mode, recorded, rows):
+    (span,) = recorded(mode).spans()
+    launches = rows(span, "SELECT op_type, l.name AS call, d.ts - l.ts AS behind FROM device_task "
+                          "d JOIN slice l ON l.slice_id = launch_slice_id")  # fmt: skip
+    assert all(launch["behind"] >= 0 for launch in launches)
+    if mode == "train":
+        calls = {row["call"].rpartition("::")[2] for row in launches if row["op_type"] == "MatMul"}
+        assert calls == {"MatMul"}
+
+
+def test_memory_ends_where_it_began(recorded, rows):
+    (span,) = recorded("train").spans()
+    events = rows(span, "SELECT size_bytes, total_allocated, total_reserved FROM memory_event "
+                        "ORDER BY ts")  # fmt: skip
+    assert len(events) > 100
+    # The pool's own totals, and the sum of what it gave out and took back.
+    first = events[0]["total_allocated"] - events[0]["size_bytes"]
+    assert first + sum(event["size_bytes"] for event in events) == events[-1]["total_allocated"]
+    assert all(event["total_reserved"] >= event["total_allocated"] for event in events)
+
+
+def test_operators_have_the_stack_of_their_call(recorded, rows):
+    """Though they run on another thread."""
+    (span,) = recorded("train").spans()
+    found = rows(span, "SELECT DISTINCT frame FROM framework_op o JOIN device_task USING (slice_id)"
+                       " JOIN callstack USING (stack_id) WHERE op_type = 'Softmax'")  # fmt: skip
+    frames = [row["frame"] for row in found]
+    assert any("decoder.py" in frame and frame.endswith(": construct") for frame in frames)
+
+
+def test_the_profiler_of_the_program_decides(run, rows):
+    done = run("profiled.py", "out", options=("--profile-save-path", "own"))
+    spans = done.spans("out")
+    assert len(spans) == 2
+    assert "decides what is recorded" in done.stderr
+    for span, step in zip(spans, (2, 5)):
+        assert rows(span, "SELECT step_id FROM step") == [{"step_id": step}]
+        output = span / "ASCEND_PROFILER_OUTPUT"
+        assert OF_LEVEL_1 <= {path.name for path in output.iterdir()}
+        with open(output / "kernel_details.csv", encoding="utf-8") as file:
+            assert len(list(csv.DictReader(file))) > 30
+        assert (span / "profiler_metadata.json").exists()
+    assert re.search(r"\[\d+\] Parsing: \[#{20}\] 3/3 Done", done.stdout)
+
+
+@all_of_its_kind
+def test_steps_of_the_command_line(run, rows):
+    options = ("--profile-step-start", "1", "--profile-step-end", "3")
+    done = run("decoder.py", "graph", 5, options=options, SONDE_PROFILE_ANALYSE="0")
+    (span,) = done.spans()
+    assert [s["step_id"] for s in rows(span, "SELECT step_id FROM step ORDER BY 1")] == [1, 2]
