@@ -98,6 +98,10 @@ demo-vllm: demo-build ## Serve a small model by vLLM on two ranks under Sonde, p
 demo-gallery: demo-build ## Record and analyse small programs: a slow rank, NaN, memory growth, two versions, a vLLM server (OPEN=0: without the pages)
 	@python3 tools/demo_gallery.py build/$(PRESET)/bin/sonde "$$(setup/python.sh torch)" "$$(setup/python.sh vllm --if-there)"
 
+.PHONY: demo-mindspore
+demo-mindspore: demo-build ## Record a MindSpore program in three modes under Sonde, and compare its numbers with its PyTorch twin's
+	@tools/demo_mindspore.sh $(PRESET)
+
 ##@ Tests
 .PHONY: test
 test: configure ## Build and run every test: C++ (under a sanitizer where there is one for the folder), Python, page

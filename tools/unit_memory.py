@@ -169,7 +169,7 @@ class UnitMemory:
 
     def _start_watch(self):
         folders = [ROOT, self._data.resolve(), *self._builds]
-        outputs = [ROOT / name for name in ("build", "dist", "demo", "demo-vllm")]
+        outputs = [ROOT / name for name in ("build", "dist", "demo", "demo-vllm", "demo-mindspore")]
         with contextlib.suppress(OSError):
             return OpenedFiles([path for path in folders if path.is_dir()], outputs)
         return None  # another system, or too few watches: nothing is remembered
