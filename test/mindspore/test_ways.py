@@ -44,6 +44,18 @@ def test_requests_begin_and_end_it(run, rows):
 
 
 @all_of_its_kind
+def test_ranks_of_its_launcher(run, rows):
+    """msrun sets these variables."""
+    done = run("decoder.py", "pynative", 2, RANK_ID="3", RANK_SIZE="4")
+    (span,) = done.spans()
+    facts = dict(
+        (row["key"], row["value"]) for row in rows(span, "SELECT key, value FROM metadata")
+    )
+    assert (facts["rank"], facts["world_size"]) == ("3", "4")
+    assert (span / "profiler_info_3.json").is_file()
+
+
+@all_of_its_kind
 def test_what_a_killed_program_left_is_read(python, sonde, rows, tmp_path):
     command = [str(sonde), "run", "--", python, str(PROGRAMS / "monitored.py"), "killed"]
     done = subprocess.run(command, cwd=tmp_path, env=clean_environment(), capture_output=True,

@@ -100,12 +100,13 @@ def _number_of(name: str) -> int:
 def rank() -> tuple[int, str]:
     """Rank of this process (-1: none known) and who knew it.
 
-    The variable ``RANK`` comes first, as in torch_npu. A helper process inherits the variable of
-    its rank without being one.
+    The variable ``RANK`` comes first, as in torch_npu; MindSpore's launchers set ``RANK_ID``. A
+    helper process inherits the variable of its rank without being one.
     """
-    from_environment = _number_of("RANK")
-    if from_environment >= 0 and _role == "main":
-        return from_environment, "RANK"
+    for name in ("RANK", *_of_mindspore("RANK_ID")):
+        from_environment = _number_of(name)
+        if from_environment >= 0 and _role == "main":
+            return from_environment, name
     distributed = _distributed()
     if distributed is not None:
         return distributed.get_rank(), "torch.distributed"
@@ -119,7 +120,14 @@ def world_size() -> int:
     distributed = _distributed()
     if distributed is not None:
         return distributed.get_world_size()
-    return _last_world_size if _last_world_size > 0 else _number_of("WORLD_SIZE")
+    if _last_world_size > 0:
+        return _last_world_size
+    return _first_number(("WORLD_SIZE", *_of_mindspore("RANK_SIZE")))
+
+
+def _of_mindspore(name: str) -> tuple[str, ...]:
+    """The variable where it is MindSpore that reads it: elsewhere it may mean anything."""
+    return (name,) if "mindspore" in sys.modules else ()
 
 
 def local_rank() -> int:
