@@ -143,6 +143,10 @@ test-torch-versions: build ## Run the adapter's tests on torch 2.4 to the newest
 test-vllm-ways: build ## Start the installed vLLM in every way and with every configuration (half an hour)
 	@SONDE_VLLM_WAYS=all SONDE_VLLM_PYTHON=$$(setup/python.sh vllm) $(PYTHON_TEST) -m pytest -q test/vllm/test_ways.py test/vllm/test_ranks.py
 
+.PHONY: test-mindspore-versions
+test-mindspore-versions: build ## The same sample with releases from 2.7 on, an environment each (KEEP=1 keeps them)
+	@$(PYTHON_TEST) test/mindspore_versions/run_mindspore.py
+
 .PHONY: test-vllm-versions
 test-vllm-versions: build ## Run the ways to start vLLM with releases from 0.11 on, an environment each (KEEP=1 keeps them)
 	@setup/debian.sh versions

@@ -30,6 +30,14 @@ def find_mindspore():
     return found
 
 
+@pytest.fixture(scope="session", name="release")
+def find_release(python):
+    """Of MindSpore, as two numbers."""
+    code = "from importlib.metadata import version; print(version('mindspore'))"
+    text = subprocess.run([python, "-c", code], capture_output=True, text=True, check=True).stdout
+    return tuple(map(int, text.split(".")[:2]))
+
+
 @pytest.fixture(scope="session", name="sonde")
 def find_sonde():
     """The built command."""

@@ -37,7 +37,9 @@ def differences(ours, theirs, place=""):
 
 
 @pytest.mark.parametrize("name, side, level, task, perturbed", SETS)
-def test_as_msprobe_has_it(name, side, level, task, perturbed, run, shared_data, tmp_path):
+def test_as_msprobe_has_it(name, side, level, task, perturbed, release, run, shared_data, tmp_path):
+    if release < (2, 10):
+        pytest.skip("the sets were made with 2.10; 2.7 has no split on a CPU")
     data = shared_data / "precision_26_2" / "mindspore"
     run("dumped.py", data / "example", level, task, "statistics", perturbed, tmp_path / "dump",
         options=("--provide", "msprobe"))  # fmt: skip
