@@ -90,6 +90,25 @@ def test_operators_without_analysis(source, tmp_path, query):
     assert (rank["pid"], rank["rank"]) == (int(source.name.split("_")[1]), 0)
 
 
+@pytest.mark.parametrize("source", profiles(), ids=lambda path: path.parent.name)
+def test_deliverables_of_what_nobody_analysed(source, tmp_path):
+    span = copy_without_analysis(source, tmp_path)
+    subprocess.run([BUILD / "bin" / "sonde", "analyse", span, "-o", tmp_path / "out"],
+                   check=True, capture_output=True, timeout=120)  # fmt: skip
+    written = tmp_path / "out" / span.name / "ASCEND_PROFILER_OUTPUT"
+    with open(written / "op_statistic.csv", encoding="utf-8") as file:
+        found = {row["OP Type"]: int(row["Count"]) for row in csv.DictReader(file)}
+    with open(span / "FRAMEWORK" / "cpu_op_type_info_0.csv", encoding="utf-8") as file:
+        assert found == {
+            row["op_type"]: int(row["type_occurrences"]) for row in csv.DictReader(file)
+        }
+    events = json.loads((written / "trace_view.json").read_text())
+    names = Counter(name for name, _, _ in read_launches(span))
+    assert names <= Counter(event["name"] for event in events)
+    with open(written / "kernel_details.csv", encoding="utf-8") as file:
+        assert Counter(row["Name"] for row in csv.DictReader(file)) == names
+
+
 def test_shapes_of_a_graph(tmp_path, query):
     span = copy_without_analysis(next(DATA.glob("profiler/graph_mem/*")), tmp_path)
     lines = (span / "FRAMEWORK" / "cpu_framework_0.txt").read_text().split("\n")[:-1]

@@ -25,6 +25,9 @@ using store::SourceTable;
 
 constexpr std::string_view kOutput = "ASCEND_PROFILER_OUTPUT/";
 
+// Tables there are records (MindSpore's of a CPU), from which nobody has made deliverables yet.
+constexpr std::string_view kRecords = "FRAMEWORK/";
+
 // Where a file goes; its folders are made.
 Result<std::string> PathOf(const ExportContext& context, const std::string& file) {
   const bool in_output = file.starts_with(kOutput) && !context.output_folder.empty();
@@ -258,11 +261,13 @@ Result<bool> WriteSourceAnalysis(const ExportContext& context) {
 Result<bool> WriteSourceTexts(const ExportContext& context) {
   if (context.store == nullptr) return false;
   SONDE_ASSIGN_OR_RETURN(const TablesByFile files, TablesOf(*context.store, ".csv"));
+  bool any_deliverable = false;
   for (const auto& [file, tables] : files) {
     SONDE_ASSIGN_OR_RETURN(const std::string path, PathOf(context, file));
     SONDE_RETURN_IF_ERROR(WriteCsv(*context.store, tables.front(), path));
+    any_deliverable = any_deliverable || !file.starts_with(kRecords);
   }
-  if (files.empty()) {
+  if (!any_deliverable) {
     SONDE_RETURN_IF_ERROR(WriteKept(context, &IsTable).status());
     return false;
   }
