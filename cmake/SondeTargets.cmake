@@ -6,9 +6,10 @@
 include(GoogleTest)
 
 # sonde_join_sources(TARGET): compiles the target's sources together, SONDE_UNITY_FILES at most in one, since most of a
-# file's time are its headers. Files of one folder stay together, so that a new file moves only its neighbours. Names in
-# anonymous namespaces must therefore differ within a library. Sources with options of their own are compiled alone. Not
-# CMake's own UNITY_BUILD: that names sources by absolute paths, so that no clone could use another one's objects.
+# file's time are its headers. Files stay in the order in which they are listed, and those of one folder together, so that
+# a new file moves only its neighbours. Names in anonymous namespaces must therefore differ within a library. Sources with
+# options of their own are compiled alone. Not CMake's own UNITY_BUILD: that names sources by absolute paths, so that no
+# clone could use another one's objects.
 function(sonde_join_sources target)
   # At the end of the folder's CMakeLists.txt, when the options of its sources are known.
   if(SONDE_UNITY)
@@ -29,7 +30,6 @@ function(sonde_join_now target)
       list(APPEND alone ${source})
     endif()
   endforeach()
-  list(SORT joined)
   math(EXPR half "${SONDE_UNITY_FILES} / 2")
   file(RELATIVE_PATH here ${PROJECT_SOURCE_DIR}/src ${CMAKE_CURRENT_SOURCE_DIR})
   set(count 0)
