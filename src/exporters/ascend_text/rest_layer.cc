@@ -14,13 +14,13 @@ namespace {
 using recipes::TraceData;
 
 // A process a kind of track, a row a track.
-struct Place {
+struct RestPlace {
   int64_t pid = 0;
   std::string_view name;
   bool is_device = false;
 };
 
-Place PlaceOf(const TraceData& data, const store::TrackRow& track) {
+RestPlace PlaceOf(const TraceData& data, const store::TrackRow& track) {
   const bool is_device = track.device_id >= 0 ||
                          data.IsOfKind(track, recipes::TrackKind::kDeviceLayer) ||
                          data.IsOfKind(track, recipes::TrackKind::kStream);
@@ -33,7 +33,7 @@ Place PlaceOf(const TraceData& data, const store::TrackRow& track) {
 
 void AppendPlace(const TraceData& data, const store::TrackRow& track,
                  std::set<std::pair<int64_t, int64_t>>& named, LineBuffer& out) {
-  const Place place = PlaceOf(data, track);
+  const RestPlace place = PlaceOf(data, track);
   if (named.insert({place.pid, -1}).second) {
     AppendProcessNames(
         {place.pid, place.name, place.is_device ? "NPU" : "CPU", (place.pid >> 5) & 31}, out);

@@ -38,7 +38,7 @@ std::string StackList(const TraceData& data, size_t stack) {
 }
 
 // store::kNone has the first place.
-size_t Place(int32_t id) { return static_cast<size_t>(int64_t{id} + 1); }
+size_t HostPlace(int32_t id) { return static_cast<size_t>(int64_t{id} + 1); }
 
 struct Fragments {
   std::vector<std::string> name;       // "aten::add"      by name id + 1
@@ -49,7 +49,7 @@ struct Fragments {
   Fragments(const TraceData& data, const FrameworkRows& rows) : name(data.names.size() + 1) {
     name[0] = "\"\"";
     const auto need = [&](int32_t id) {
-      std::string& text = name[Place(id)];
+      std::string& text = name[HostPlace(id)];
       if (text.empty()) text = base::JsonQuote(data.Name(id));
     };
     for (const store::FrameworkOpRow& op : data.ops) need(data.Slice(op.slice_id).name);
@@ -84,7 +84,7 @@ void AppendOperators(const TraceData& data, const Fragments& fragments, int64_t 
         R"({"ph":"X","cat":")");
     out.Append(capture::InfoOf(static_cast<Scope>(op.scope)).kineto_category);
     out.Append(R"(","name":)");
-    out.Append(fragments.name[Place(slice.name)]);
+    out.Append(fragments.name[HostPlace(slice.name)]);
     out.Append(fragments.row[static_cast<size_t>(slice.track_id)]);
     out.Microseconds(slice.ts - base_ns);
     out.Append(R"(,"dur":)");
@@ -100,8 +100,8 @@ void AppendOperators(const TraceData& data, const Fragments& fragments, int64_t 
                   ? 0
                   : data.threads[static_cast<size_t>(op.forward_thread_id)].framework_number);
     }
-    out.Append(fragments.signature[Place(op.signature_id)]);
-    out.Append(fragments.stack[Place(op.stack_id)]);
+    out.Append(fragments.signature[HostPlace(op.signature_id)]);
+    out.Append(fragments.stack[HostPlace(op.stack_id)]);
     out.Append(R"(,"Ev Idx":)");
     out.Int(static_cast<int64_t>(i));
     out.Append("}}");
