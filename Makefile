@@ -140,8 +140,8 @@ test-torch-versions: build ## Run the adapter's tests on torch 2.4 to the newest
 	@PRESET=$(PRESET) python3 test/torch_versions/run.py
 
 .PHONY: test-vllm-ways
-test-vllm-ways: build ## Start the installed vLLM in every way and with every configuration (half an hour)
-	@SONDE_VLLM_WAYS=all SONDE_VLLM_PYTHON=$$(setup/python.sh vllm) $(PYTHON_TEST) -m pytest -q test/vllm/test_ways.py test/vllm/test_ranks.py
+test-vllm-ways: build ## The same with vLLM started in every way and with every configuration (half an hour)
+	@SONDE_VLLM_WAYS=all SONDE_VLLM_PYTHON=$$(setup/python.sh vllm) $(PYTHON_TEST) -m pytest -q test/vllm
 
 .PHONY: test-mindspore-versions
 test-mindspore-versions: build ## The same sample with releases from 2.7 on, an environment each (KEEP=1 keeps them)

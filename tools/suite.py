@@ -51,8 +51,7 @@ ELSEWHERE = {
 }
 # Of these folders, those that look at deliverables, or at records of a device, themselves.
 LEAVE_NOTHING = (
-    "test/vllm/test_serving.py",  # summary, comparison and page of a server's session
-    "test/vllm/test_server_profile.py",  # trace_view.json and tables of a rank
+    "test/vllm/test_one_rank.py",  # summary, comparison and page of a session, tables of a rank
     "test/python/test_device_tasks.py",
     "test/python/test_provide_npu.py",
     "test/python/test_tables.py",
@@ -60,10 +59,10 @@ LEAVE_NOTHING = (
 
 # Where nothing is remembered of them yet: what takes minutes begins first.
 LONGEST = (
-    "test/vllm/test_ways.py",
+    "test/vllm/test_one_rank.py",
+    "test/vllm/test_two_ranks.py",
     "test/vllm/test_server_dump.py",
-    "test/vllm/test_bad_days.py",
-    "test/vllm/test_offline.py",
+    "test/vllm/test_plug_in.py",
     "test/e2e/test_run_processes.py",
     "test/python/test_recorded_programs.py",
 )

@@ -30,11 +30,12 @@ def unit_of(source):
         ("test/vllm/test_ways.py", "setup/requirements-vllm.txt", True),
         ("test/vllm/test_ways.py", "python/sonde/vllm/_seams.py", True),
         ("test/vllm/test_ways.py", "test/vllm/shaped.py", True),
-        ("test/vllm/test_ways.py", "test/vllm/test_fates.py", False),
+        ("test/vllm/test_ways.py", "test/vllm/test_plug_in.py", False),
         ("test/vllm/test_ways.py", "test/e2e/conftest.py", False),
         ("test/vllm/test_ways.py", "src/importers/kineto/testdata/a.json", False),
         ("test/vllm/test_ways.py", "web/src/main.ts", False),
-        ("test/vllm/test_serving.py", "web/src/main.ts", True),  # it runs the page's test
+        ("test/vllm/test_one_rank.py", "test/one_rank/fates.py", True),
+        ("test/vllm/test_one_rank.py", "web/src/main.ts", True),  # it runs the page's test
         ("test/python/test_daemon.py", "test/python/test_recorded_programs.py", True),  # imported
         ("test/python/test_daemon.py", "test/torch/harness.py", True),
         ("test/python/test_daemon.py", "test/e2e/conftest.py", False),

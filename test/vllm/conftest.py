@@ -14,6 +14,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 MODEL_SCRIPT = ROOT / "examples" / "vllm" / "make_model.py"
 ENTRY_POINT = "[vllm.general_plugins]\nsonde = sonde.vllm:register\n"
 sys.path.insert(0, str(ROOT / "tools"))
+pytest.register_assert_rewrite("watched", "one_rank")
 
 
 @pytest.fixture(scope="session", name="sonde")
@@ -77,12 +78,16 @@ def make_wide_model(vllm_python, tmp_path):
     return write_model(vllm_python, tmp_path / "wide", "--vocabulary", "10000")
 
 
-@pytest.fixture(name="installed")
-def pretend_installed(sonde, tmp_path):
+def pretend_installed(sonde, folder):
     """Environment in which the package and its entry point are found as if installed."""
-    metadata = tmp_path / "site" / "sonde-0.0.dist-info"
+    metadata = folder / "site" / "sonde-0.0.dist-info"
     metadata.mkdir(parents=True)
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: sonde\nVersion: 0.0\n")
     (metadata / "entry_points.txt").write_text(ENTRY_POINT)
     paths = [str(ROOT / "python"), str(metadata.parent), os.environ.get("PYTHONPATH", "")]
     return {"PYTHONPATH": ":".join(filter(None, paths)), "SONDE_HOME": str(sonde.parents[1])}
+
+
+@pytest.fixture(scope="module", name="installed")
+def make_installed(sonde, tmp_path_factory):
+    return pretend_installed(sonde, tmp_path_factory.mktemp("installed"))

@@ -236,6 +236,22 @@ def test_the_plug_in_without_its_switch_changes_nothing(words, watches):
     assert done.stdout.split() == [str(not watches), str(watches), "False"]
 
 
+def test_a_dump_of_a_compiled_model_says_what_is_missing(tmp_path, capsys):
+    additional = {"dump_config": {"task": "statistics", "dump_path": str(tmp_path)}}
+    for is_eager in (True, False):
+        config = SimpleNamespace(
+            additional_config=additional, model_config=SimpleNamespace(enforce_eager=is_eager),
+            compilation_config=SimpleNamespace(mode=3),
+            parallel_config=SimpleNamespace(world_size=1),
+        )  # fmt: skip
+        with shaped.vllm() as host:
+            for seam in _dump.seams():
+                seam.install()
+            host.GPUModelRunner(config, "cpu")
+        told = capsys.readouterr().err.count("start the server with --enforce-eager")
+        assert told == (not is_eager)
+
+
 def http(status, told, method="POST"):
     """One call through our middleware; the server answers with this status."""
 

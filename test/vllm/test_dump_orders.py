@@ -1,8 +1,14 @@
 """Which engine steps an order dumps; needs no vLLM."""
 
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from sonde._inject import _dump_control
 from sonde._inject._dump_control import address_of
 from sonde.vllm import _dump, _requests
 
@@ -123,3 +129,34 @@ def test_addresses_of_ranks():
     assert address_of("http://127.0.0.1:9000", 2) == "http://127.0.0.1:9002"
     assert address_of("http://127.0.0.1:0", 2) == "http://127.0.0.1:0"
     assert address_of("unix:/tmp/s", 1) == "unix:/tmp/s.1"
+
+
+RANK = """
+import sys
+from types import SimpleNamespace
+from sonde._inject import _dump_control
+selection = SimpleNamespace(steps=4, is_running=False)
+selection.order = lambda order: print(order["from_step"], flush=True)
+_dump_control.listen(sys.argv[1], int(sys.argv[2]), 2, selection, lambda order: order)
+sys.stdin.read()
+"""
+
+
+def test_an_order_reaches_all_ranks(tmp_path):
+    """Who asks the first one: both dump from the same step on."""
+    address, root = f"unix:{tmp_path}/c", Path(__file__).resolve().parents[2]
+    home = root / "build" / os.environ.get("PRESET", "dev")
+    variables = {**os.environ, "PYTHONPATH": str(root / "python"), "SONDE_HOME": str(home)}
+    ranks = [
+        subprocess.Popen([sys.executable, "-c", RANK, address, str(rank)], env=variables, text=True,
+                         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        for rank in range(2)
+    ]  # fmt: skip
+    end = time.monotonic() + 60
+    while not all((tmp_path / name).exists() for name in ("c", "c.1")):
+        assert time.monotonic() < end and all(rank.poll() is None for rank in ranks)
+        time.sleep(0.01)
+    assert _dump_control._post(address, '{"next": 1}') == 200
+    for rank in ranks:
+        assert rank.stdout.readline() == "5\n"
+        rank.communicate("")

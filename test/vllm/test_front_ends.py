@@ -36,6 +36,22 @@ def test_another_one_is_asked_to_stop(make_front_end, tmp_path):
     assert [path for path in summed_up if path] == _session.of_server(str(tmp_path))
 
 
+@pytest.mark.parametrize("is_recorded", [True, False])
+def test_a_front_end_that_is_to_be_ignored(make_front_end, tmp_path, monkeypatch, is_recorded):
+    """It belongs to the session, and is not recorded itself."""
+    started = []
+    monkeypatch.setattr(
+        _capture.ProcessCapture, "start", lambda self, folder: started.append(folder)
+    )
+    make, summed_up = make_front_end
+    session = _session.begin(str(tmp_path))
+    first = make()
+    _front_end.begin(first, is_recorded)
+    assert started == [session] * is_recorded
+    if not is_recorded:
+        assert _front_end.finish(first) == session and summed_up == [session]
+
+
 def test_nothing_was_started(make_front_end, tmp_path):
     make, summed_up = make_front_end
     assert _front_end.finish(make()) is None

@@ -1,11 +1,12 @@
 """Every way in which a server or a program with ``LLM(...)`` is started, with nothing, with the
 variable of older releases, with either form of a configuration, with a list of plug-ins, and as a
 plug-in without ``sonde run``: the routes answer, one capture a rank, each request with its arrival
-and as many tokens as its client got, and the same texts as without.
+and as many tokens as its client got, and the same texts as without. Then what may be asked for or
+go wrong beside that, once on a real server; what each of it does is tested without one.
 
 Names no release: `make test-vllm-versions` runs all of it with several, `make test-vllm-ways` with
-the one that is installed (SONDE_VLLM_WAYS=all, or SONDE_THOROUGH=1); else a few that stand for the
-rest.
+the one that is installed (SONDE_VLLM_WAYS=all, or SONDE_THOROUGH=1). Else each way is that of one
+of the servers of the other files.
 """
 
 import ast
@@ -17,6 +18,10 @@ from pathlib import Path
 
 import pytest
 from vllm_server import QUIET, Server
+from watched import IS_THOROUGH, await_line, said
+
+if not IS_THOROUGH:
+    pytest.skip("with SONDE_VLLM_WAYS=all: half an hour", allow_module_level=True)
 
 TOKENS = 8
 PROMPT = "def main():"
@@ -25,11 +30,6 @@ WAYS = ["serve", "api_server", "cli", "path"]
 CONFIGURATIONS = ["nothing", "variable", "configuration", "dotted", "plug-ins", "SONDE=1"]
 CELLS = [(way, configuration) for way in WAYS for configuration in CONFIGURATIONS]
 PROGRAMS = [(way, engine) for way in ("script", "module") for engine in ("in process", "spawned")]
-FAILING = ["before", "after"]
-if os.environ.get("SONDE_VLLM_WAYS") != "all" and os.environ.get("SONDE_THOROUGH") != "1":
-    # `vllm serve` with nothing is what all other files of tests start.
-    CELLS = [("api_server", "SONDE=1"), ("cli", "variable"), ("path", "dotted")]
-    PROGRAMS, FAILING = [("module", "in process"), ("script", "spawned")], FAILING[:1]
 
 
 def version_of(python):
@@ -102,10 +102,9 @@ def test_a_server(
         (told,) = json.loads(text)["sessions"]
         after, _ = completion(server)
     assert before == during == after == plain
-    said = server.log.read_text(errors="replace")
-    assert "not recorded" not in said, said
+    assert "not recorded" not in said(server), said(server)
     is_opened = configuration in ("nothing", "plug-ins")
-    assert ("are open to whoever reaches" in said) == is_opened
+    assert ("are open to whoever reaches" in said(server)) == is_opened
     (session,) = folder.glob("server_*")
     assert told["folder"] == str(session) and told["state"] == "complete"
     (rank,) = folder.glob("*_ascend_pt")
@@ -161,9 +160,9 @@ def run_without_sonde(vllm_python, model, tmp_path_factory):
 def test_a_program(sonde, vllm_python, model, plain, tmp_path, rows, way, engine):
     """Without a word about profiling: the engine's whole life is one session."""
     launcher = [sonde, "run", "--profile-save-path", tmp_path / "traces", "--"]
-    text, said = run_program(tmp_path, launcher, vllm_python, model, way, engine)
+    text, lines = run_program(tmp_path, launcher, vllm_python, model, way, engine)
     assert text == plain
-    assert "not recorded" not in said, said
+    assert "not recorded" not in lines, lines
     (session,) = (tmp_path / "traces").glob("server_*")
     (request,) = rows(session, "SELECT * FROM request")
     assert request["output_tokens"] == TOKENS and request["queued_ts"] > 0
@@ -177,9 +176,9 @@ def test_closed_routes(sonde, vllm_python, model, tmp_path):
     with Server(vllm_python, model, tmp_path / "log", launcher) as server:
         assert server.profile("start")[0] == 404
         completion(server)
-    said = server.log.read_text(errors="replace")
-    assert "are open" not in said
-    assert "nothing was recorded: sessions of the server: this server has no /start_profile" in said
+    assert "are open" not in said(server)
+    nothing = "nothing was recorded: sessions of the server: this server has no /start_profile"
+    assert nothing in said(server)
 
 
 FAULTS = """
@@ -223,7 +222,7 @@ _part.made = failing
 """
 
 
-@pytest.mark.parametrize("kind", FAILING)
+@pytest.mark.parametrize("kind", ["before", "after"])
 def test_all_changes_fail_at_once(sonde, vllm_python, model, plain, tmp_path, kind):
     """The server serves as if there were none; each says so once a process, and once at the end."""
     site = tmp_path / "site"
@@ -238,9 +237,95 @@ def test_all_changes_fail_at_once(sonde, vllm_python, model, plain, tmp_path, ki
         assert completion(server)[0] == plain
         assert server.profile("stop")[0] == 200
         assert completion(server)[0] == plain
-    said = server.log.read_text(errors="replace")
     for title in ("engine steps", "steps of the ranks", "requests over HTTP"):
         line = f"not recorded from here on: {title} (LookupError: injected)"
-        assert said.count(line) == 1, said
-        assert said.count(f"not recorded: {title}: LookupError: injected") == 1, said
+        assert said(server).count(line) == 1, said(server)
+        assert said(server).count(f"not recorded: {title}: LookupError: injected") == 1
     assert list((tmp_path / "traces").glob("*_ascend_pt")), "operators are recorded all the same"
+
+
+def count(rows, span, what):
+    return rows(span, f"SELECT count(*) AS n FROM {what}")[0]["n"]
+
+
+def test_the_variables_of_older_versions(vllm_python, model, installed, tmp_path, rows):
+    older = {"VLLM_TORCH_PROFILER_DIR": str(tmp_path / "traces"),
+            "VLLM_TORCH_PROFILER_WITH_STACK": "0", "VLLM_TORCH_PROFILER_RECORD_SHAPES": "1",
+            "VLLM_PROFILER_DELAY_ITERS": "2", "VLLM_PROFILER_MAX_ITERS": "4"}  # fmt: skip
+    environment = {**installed, **older, "SONDE": "1"}
+    with Server(vllm_python, model, tmp_path / "log", environment=environment) as server:
+        assert server.profile("start")[0] == 200
+        server.ask("import ", 9)
+        assert server.profile("stop")[0] == 200
+        (span,) = (tmp_path / "traces").glob("rank0_*_ascend_pt")
+        await_line(server, f"parsed: {span}")
+        (session,) = (tmp_path / "traces").glob("server_*")
+        status, text = server.call("/profile_status")
+    # The front-end takes part although vLLM had imported all of it before it called the plug-in.
+    assert status == 200 and [s["folder"] for s in json.loads(text)["sessions"]] == [str(session)]
+    assert count(rows, session, "request r JOIN slice s USING (slice_id) "
+                                "WHERE s.name = 'request'") == 1  # fmt: skip
+    told = count(rows, span, "slice WHERE name LIKE 'execute_context%'")
+    assert told == count(rows, span, "step WHERE dur >= 0") == 4
+    assert count(rows, span, "framework_op WHERE input_shapes LIKE '%256%'") > 0
+    assert count(rows, span, "callstack") == 0
+
+
+def test_two_engines(sonde, vllm_python, model, tmp_path, rows):
+    """Data parallel: a capture of each engine, and all requests in the one server's session."""
+    launcher = [sonde, "run", "--profile-save-path", tmp_path / "profile", "--"]
+    options = ["--data-parallel-size", "2"]
+    environment = {"VLLM_CPU_OMP_THREADS_BIND": "0|1", "VLLM_CPU_KVCACHE_SPACE": "1"}
+    log = tmp_path / "log"
+    with Server(vllm_python, model, log, launcher, options=options, environment=environment) as at:
+        at.ask("import ", TOKENS)
+        assert at.profile("start")[0] == 200
+        for _ in range(4):
+            at.ask("import ", TOKENS)
+        assert at.profile("stop")[0] == 200
+        (session,) = (tmp_path / "profile").glob("server_*")
+        await_line(at, f"served: {session}")
+    statement = "SELECT count(*) AS n, sum(output_tokens) AS tokens FROM request"
+    (all_requests,) = rows(session, statement)
+    assert all_requests == {"n": 4, "tokens": 4 * TOKENS}
+    spans = list((tmp_path / "profile").glob("rank*_ascend_pt"))
+    assert len(spans) == 2  # each engine numbers its ranks from 0, as in vLLM's own traces
+    assert sum(rows(span, "SELECT count(*) AS n FROM step")[0]["n"] for span in spans) >= 4 * TOKENS
+
+
+def test_an_adapter_that_is_not_there(vllm_python, model, installed, tmp_path):
+    """The package is installed, its adapter is broken: the server is vLLM's own."""
+    libraries = tmp_path / "home" / "lib"
+    libraries.mkdir(parents=True)
+    (libraries / "libsonde_torch.so").write_text("no library")
+    folder = tmp_path / "traces"
+    config = {"profiler": "torch", "torch_profiler_dir": str(folder),
+              "torch_profiler_with_stack": False}  # fmt: skip
+    environment = {**installed, "SONDE": "1", "SONDE_HOME": str(libraries.parent)}
+    options = ["--profiler-config", json.dumps(config)]
+    with Server(vllm_python, model, tmp_path / "log", options=options,
+                environment=environment) as server:  # fmt: skip
+        assert server.profile("start")[0] == 200
+        completion(server)
+        assert server.profile("stop")[0] == 200
+        lines = [line for line in said(server).splitlines() if "sonde: " in line]
+    assert list(folder.glob("*.pt.trace.json.gz")), "vLLM's own profiler"
+    assert lines and all("this process is not recorded" in line for line in lines), lines
+
+
+def test_warm_up_of_a_compiled_server_is_no_step(sonde, vllm_python, model, tmp_path, rows):
+    """Recorded from the start of the worker on."""
+    switches = ["--profile-step-start", "0", "--profile-step-end", "3", "--profile-save-path",
+                tmp_path / "profile"]  # fmt: skip
+    with Server(vllm_python, model, tmp_path / "log", [sonde, "run", *switches, "--"],
+                options=["--no-enforce-eager"],
+                environment={"VLLM_CACHE_ROOT": str(tmp_path / "compiled")}) as server:  # fmt: skip
+        server.ask(PROMPT, TOKENS)
+        await_line(server, "rank 0: ")
+    (span,) = [path for path in (tmp_path / "profile").glob("*_ascend_pt")
+               if rows(path, "SELECT count(*) AS n FROM step")[0]["n"]]  # fmt: skip
+    assert [r["step_id"] for r in rows(span, "SELECT step_id FROM step ORDER BY ts")] == [0, 1, 2]
+    (told,) = rows(span, "SELECT count(*) AS n, max(ts + dur) AS last FROM slice "
+                         "WHERE name = 'warm-up'")  # fmt: skip
+    assert told["n"] > 0
+    assert told["last"] <= rows(span, "SELECT min(ts) AS first FROM step")[0]["first"]

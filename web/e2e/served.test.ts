@@ -1,4 +1,4 @@
-/** The recording of a real server, which test/vllm/test_serving.py makes and hands over: its folder in
+/** The recording of a real server, which test/one_rank/requests.py makes and hands over: its folder in
  * SONDE_SERVED, and in SONDE_SERVED_FACTS what SQL says of it. Without them there is nothing to show. */
 import { expect, it } from "vitest";
 

@@ -1,48 +1,22 @@
 """Requests, engine steps and what they have to do with each other: what Sonde recorded beside what
-the client and vLLM's own counters say."""
+the client and vLLM's own counters say. Two requests fit into a batch of this server."""
 
 import csv
 import json
 import os
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
-from vllm_server import Server
+from watched import metrics, profiled, until
 
 TOKENS = 48
 PROMPTS = ("def main():\n    import os\n", "class Queue:\n", "for line in file:\n", "import ")
 
 
-@pytest.fixture(scope="module", name="server")
-def serve(sonde, vllm_python, model, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("serving")
-    launcher = [sonde, "run", "--profile-save-path", folder / "profile", "--"]
-    options = ["--max-num-seqs", "2"]
-    with Server(vllm_python, model, folder / "log", launcher, options=options) as server:
-        server.profiles = folder / "profile"
-        server.ask(PROMPTS[0], TOKENS)
-        yield server
-
-
-def profiled(server, work):
-    """The result of `work`, profiled, and the folder of the session, summed up."""
-    before = set(server.profiles.glob("*server_*")) if server.profiles.exists() else set()
-    assert server.profile("start")[0] == 200
-    result = work()
-    assert server.profile("stop")[0] == 200
-    (session,) = set(server.profiles.glob("*server_*")) - before
-    end = time.monotonic() + 120
-    while f"served: {session}" not in server.log.read_text(errors="replace"):
-        assert time.monotonic() < end, server.last_lines()
-        time.sleep(0.2)
-    return result, session
-
-
 @pytest.fixture(scope="module", name="four")
 def ask_four(server):
-    """Four requests at once where two fit, with the counters of /metrics before and after.
+    """Four requests at once where two fit.
 
     They come in one call: of four clients' calls vLLM's front-end may read the second only when the
     first has been answered (see below), and then none ever waits."""
@@ -54,25 +28,11 @@ def ask_four(server):
         assert status == 200, text
         assert len(json.loads(text)["choices"]) == len(PROMPTS)
 
-    before = metrics(server)
-    _, session = profiled(server, work)
-    after = metrics(server)
-    return session, {name: after[name] - before.get(name, 0) for name in after}
-
-
-def metrics(server):
-    found = {}
-    for line in server.call("/metrics")[1].splitlines():
-        if line.startswith("vllm:") and " " in line:
-            name, value = line.rsplit(" ", 1)
-            key = name.split("{")[0] + ("/" + name.split('finished_reason="')[1].split('"')[0]
-                                        if "finished_reason" in name else "")  # fmt: skip
-            found[key] = found.get(key, 0) + float(value)
-    return found
+    return profiled(server, work)
 
 
 def test_requests(four, rows):
-    session, counters = four
+    session, counters = four.folder, four.counters
     found = rows(session, "SELECT * FROM request ORDER BY request_id")
     assert len(found) == len(PROMPTS)
     for row in found:
@@ -83,6 +43,8 @@ def test_requests(four, rows):
         times = [row[moment] for moment in moments] + [row["ts"] + row["dur"]]
         assert times == sorted(times), row
         assert row["ttft_ns"] == row["first_token_ts"] - row["ts"]
+        assert row["max_tokens"] == TOKENS and json.loads(row["sampling"])["temperature"] == 0
+        assert row["lora"] is None
     assert counters["vllm:request_success_total/length"] == len(PROMPTS)
     assert sum(row["prompt_tokens"] for row in found) == counters["vllm:prompt_tokens_total"]
     assert sum(row["output_tokens"] for row in found) == counters["vllm:generation_tokens_total"]
@@ -94,7 +56,7 @@ def test_requests(four, rows):
 
 
 def test_engine_steps(four, rows):
-    session, counters = four
+    session, counters = four.folder, four.counters
     steps = rows(session, "SELECT * FROM engine_step ORDER BY step_id")
     numbers = [row["step_id"] for row in steps]
     assert numbers == list(range(numbers[0], numbers[0] + len(steps)))
@@ -113,7 +75,7 @@ def test_engine_steps(four, rows):
 
 
 def test_who_took_part_in_what(four, rows):
-    session, _ = four
+    session = four.folder
     sql = (
         "SELECT p.phase, count(*) AS n, sum(p.tokens) AS tokens, sum(p.output_tokens) AS out "
         "FROM request_step p JOIN request r ON r.request_id = p.request_id JOIN engine_step s "
@@ -129,7 +91,7 @@ def test_who_took_part_in_what(four, rows):
 
 
 def test_flows_from_request_to_rank(four, rows):
-    session, _ = four
+    session = four.folder
     sql = """SELECT count(*) AS n, count(DISTINCT s.step_id) AS steps
         FROM engine_step s JOIN flow f ON f.kind = 'engine_step' AND f.slice_out = s.slice_id
         JOIN step t ON t.slice_id = f.slice_in
@@ -146,7 +108,7 @@ def test_flows_from_request_to_rank(four, rows):
 
 
 def test_ranks_tell_their_batch_and_when_they_wait(four, rows):
-    session, _ = four
+    session = four.folder
     sql = """SELECT t.step_id, min(c.value) AS value FROM step t JOIN counter c ON c.ts >= t.ts AND
         c.ts <= t.ts + t.dur JOIN track k USING (track_id) WHERE k.name = '{}' GROUP BY ALL"""
     for phase in ("prefill", "decode"):
@@ -163,7 +125,7 @@ def test_ranks_tell_their_batch_and_when_they_wait(four, rows):
 
 
 def test_nothing_of_the_texts_is_stored(four):
-    session, _ = four
+    session = four.folder
     words = ["def main():", "class Queue:", "for line in file:"]
     assert all(any(word in prompt for prompt in PROMPTS) for word in words)
     files = [path for path in session.parent.rglob("*") if path.is_file()]
@@ -176,7 +138,7 @@ def test_nothing_of_the_texts_is_stored(four):
 
 
 def test_files_of_the_summary(four, sonde):
-    session, _ = four
+    session = four.folder
     with (session / "serving_summary.csv").open(newline="") as file:
         table = list(csv.DictReader(file))
     value = {(row["name"], row["statistic"]): float(row["value"]) for row in table}
@@ -195,7 +157,7 @@ WEB = Path(__file__).resolve().parents[2] / "web"
 
 def test_the_page_shows_them(four, rows):
     """The page in a browser, on this recording: web/e2e/served.test.ts does what a user does."""
-    session, _ = four
+    session = four.folder
     node = (WEB / "node_modules").resolve().parent / "node"
     if not node.is_file():
         pytest.skip("needs web: make setup")
@@ -223,9 +185,13 @@ def test_the_page_shows_them(four, rows):
 
 
 def test_session_after_session(server, rows):
-    """The first is as whole as the tenth, and each knows its own requests only."""
-    for _ in range(10):
-        _, session = profiled(server, lambda: server.ask(PROMPTS[0], TOKENS))
+    """The first is as whole as the last, and each knows its own requests only."""
+    count = 10 if os.environ.get("SONDE_THOROUGH") == "1" else 4
+    for _ in range(count):
+        of_one = profiled(server, lambda: server.ask(PROMPTS[0], TOKENS))
+        session = of_one.folder
+        files = {path.name for path in (of_one.span / "ASCEND_PROFILER_OUTPUT").iterdir()}
+        assert {"trace_view.json", "kernel_details.csv", "step_trace_time.csv"} <= files
         (row,) = rows(session, "SELECT * FROM request")
         assert row["is_whole"] == 1 and row["output_tokens"] == TOKENS
         steps = rows(session, "SELECT count(*) AS n FROM engine_step WHERE dur >= 0")[0]["n"]
@@ -236,12 +202,9 @@ def test_session_after_session(server, rows):
         assert rows(session, told) == [{"name": row["name"]}], "of the sessions before"
         lost = "SELECT count(*) AS n FROM import_issue WHERE severity = 'error'"
         assert rows(session, lost)[0]["n"] == 0
-    end = time.monotonic() + 120
-    while '"parsing"' in server.call("/profile_status")[1]:
-        assert time.monotonic() < end, server.last_lines()
-        time.sleep(0.2)
+    until(lambda: '"parsing"' not in server.call("/profile_status")[1], server)
     told = json.loads(server.call("/profile_status")[1])["sessions"]
-    assert len(told) >= 10 and {one["state"] for one in told} == {"complete"}
+    assert len(told) > count and {one["state"] for one in told} == {"complete"}
     assert all([rank["state"] for rank in one["ranks"]] == ["complete"] for one in told)
 
 
@@ -255,30 +218,25 @@ def test_a_client_that_goes_away(server, rows):
         body = {"model": "tiny", "prompt": "import ", "max_tokens": 400, "stream": True,
                 "ignore_eos": True}  # fmt: skip
         server.abandon("/v1/completions", body, pieces=3)
-        end = time.monotonic() + 120
-        while metrics(server)["vllm:num_requests_running"] > 0:
-            assert time.monotonic() < end, server.last_lines()
-            time.sleep(0.1)
+        until(lambda: metrics(server)["vllm:num_requests_running"] == 0, server)
 
-    before = metrics(server)
-    _, session = profiled(server, work)
-    after = metrics(server)
-    (row,) = rows(session, "SELECT * FROM request")
-    length = "vllm:request_success_total/length"  # aborted requests are not counted always
-    is_missed = after[length] == before[length]
+    session = profiled(server, work)
+    (row,) = rows(session.folder, "SELECT * FROM request")
+    # Aborted requests are not counted always.
+    is_missed = not session.counters["vllm:request_success_total/length"]
     assert row["is_whole"] == 1 and row["finish_reason"] == ("abort" if is_missed else "length")
     assert 3 <= row["output_tokens"] <= (399 if is_missed else 400)
 
 
 def test_requests_of_two_sessions_side_by_side(server, sonde, rows, four, tmp_path):
     """Times and their percentiles are those of the requests; a longer queue is told."""
-    old, _ = four
+    old = four.folder
 
     def work():
         for _ in range(6):
             server.ask(PROMPTS[0], 8)
 
-    _, new = profiled(server, work)
+    new = profiled(server, work).folder
     command = [sonde, "compare", "-d", new, "-bp", old, "-o", tmp_path, "--export_type", "csv"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr

@@ -6,10 +6,9 @@ import json
 import os
 import statistics
 import subprocess
-import time
 from pathlib import Path
 
-from vllm_server import Server
+from watched import await_line, one_more_session
 
 REQUESTS = 12
 
@@ -55,23 +54,11 @@ def compare_streams(found, path):
         assert close(mine, theirs), (name, pairs)
 
 
-def test_beside_vllm_bench_serve(sonde, vllm_python, model, tmp_path, rows):
-    launcher = [sonde, "run", "--profile-save-path", tmp_path / "profile", "--"]
-    results = tmp_path / "results"
-    results.mkdir()
-    times = tmp_path / "times"
-    environment = {"PYTHONPATH": str(Path(__file__).parent), "STREAM_TIMES": str(times)}
-    options = ["--middleware", "stream_times.StreamTimes"]
-    with Server(vllm_python, model, tmp_path / "log", launcher, options=options,
-                environment=environment) as server:  # fmt: skip
-        server.ask("import ", 4)
-        told = bench(vllm_python, server, model, results)
-        end = time.monotonic() + 120
-        while "sonde: served:" not in server.log.read_text(errors="replace"):
-            assert time.monotonic() < end, server.last_lines()
-            time.sleep(0.2)
-    (summary,) = (tmp_path / "profile").glob("server_*/serving_summary.csv")
-    with summary.open(newline="") as file:
+def test_beside_vllm_bench_serve(server, vllm_python, model, tmp_path, rows):
+    with one_more_session(server) as session:
+        told = bench(vllm_python, server, model, tmp_path)
+    await_line(server, f"served: {session.folder}")
+    with (session.folder / "serving_summary.csv").open(newline="") as file:
         ours = {(row["name"], row["statistic"]): float(row["value"])
                 for row in csv.DictReader(file)}  # fmt: skip
     assert ours["whole requests", "sum"] == told["completed"] == REQUESTS
@@ -89,4 +76,4 @@ def test_beside_vllm_bench_serve(sonde, vllm_python, model, tmp_path, rows):
         assert mine > 0
         assert name in ("TPOT", "ITL") or mine < 1.05 * client + 1, (name, mine, client)
     sql = "SELECT ts, ttft_ns, tpot_ns, last_token_ts, output_tokens FROM request ORDER BY ts"
-    compare_streams(rows(summary.parent, sql), times)
+    compare_streams(rows(session.folder, sql), server.stream_times)
