@@ -52,7 +52,8 @@ def compiled_units():
             else:
                 kept.append(word)
         path = relative(entry["file"])
-        together = path.startswith("build/") and TOGETHER.findall(source_tree.read(path))
+        made = path.startswith("build/")
+        together = TOGETHER.findall(source_tree.read(path)) if made else []
         units.append((path, [f"src/{name}" for name in together] or [path], kept))
     return units
 

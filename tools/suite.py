@@ -41,7 +41,7 @@ MEMORY_FOR_TWO_SERVERS = 16 << 30
 # (test_own_tables, test_recorder, test_run_processes, test_own_profiler, test_own_time),
 # test/store and the C++ tests; readers of others' formats, dumps and the comparison of dumps in
 # test/e2e, test/store, test/precision and the C++ tests.
-READERS_OF_OTHERS = {"foreign", "ascend", "dumps"}
+READERS_OF_OTHERS = {"dumps"}
 AFTER_RECORDING = READERS_OF_OTHERS | {"recipes", "exporters"}
 ELSEWHERE = {
     "test/vllm/": AFTER_RECORDING,

@@ -47,15 +47,13 @@ PARTS = {
     for name, objects, words in (
         ("page", r"/page\.S\.o$", ()),
         ("serve", r"^src/serve/", ()),
-        ("advisor", r"^src/advisor/|/cmd_advisor\.", ("advisor",)),
-        ("compare", r"^src/compare/|/cmd_compare\.", ("advisor", "compare", "baseline")),
-        ("cluster", r"^src/cluster/|/cmd_cluster", ("advisor", "compare", "baseline", "cluster")),
+        ("advisor", r"^src/advisor/", ("advisor",)),
+        ("compare", r"^src/compare/", ("advisor", "compare", "baseline")),
+        ("cluster", r"^src/cluster/", ("advisor", "compare", "baseline", "cluster")),
         # Every command may reach these: they count but for units that leave them to other tests.
-        ("foreign", r"^src/importers/(ascend_|chrome|kineto|mindspore|trace_events)", (ALWAYS,)),
-        ("ascend", r"^src/importers/ascend/", (ALWAYS,)),
         ("recipes", r"^src/recipes/", (ALWAYS,)),
         ("exporters", r"^src/exporters/", (ALWAYS,)),
-        ("dumps", r"^src/precision/|/cmd_probe_|/probe_checkpoint\.", (ALWAYS,)),
+        ("dumps", r"^src/precision/", (ALWAYS,)),
     )
 }
 ALL_PARTS = frozenset(PARTS)
