@@ -247,7 +247,7 @@ def test_what_fails_beside_others_is_tried_once_more_alone(tree):
 )
 def test_parts_of_the_command_that_a_test_reaches(source, parts):
     """The advisor compares and looks at ranks, the page does all of it; any command may read."""
-    reading = {"foreign", "ascend", "recipes", "exporters", "dumps"}
+    reading = {"recipes", "exporters", "dumps"}
     assert unit_memory.parts_named([source]) == frozenset(parts.split()) | reading
 
 

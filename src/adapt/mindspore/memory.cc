@@ -99,7 +99,7 @@ void OnRelease(void* self, void* const* address) {
 
 void* WholeObject(void* part, ptrdiff_t distance_at) {
   const char* table = nullptr;
-  std::memcpy(&table, part, sizeof(table));
+  std::memcpy(static_cast<void*>(&table), part, sizeof(table));
   ptrdiff_t distance = 0;
   std::memcpy(&distance, table + distance_at, sizeof(distance));
   return static_cast<char*>(part) + distance;
