@@ -47,7 +47,7 @@ uint32_t ScopeCells::ClassArgs(Dictionary& dictionary, std::string_view cell_cla
         sets_.emplace_back(sizeof(head) + (cell_class.size() + 3) / 4 * 4);
     std::memcpy(bytes.data(), &head, sizeof(head));
     std::memcpy(bytes.data() + sizeof(head), cell_class.data(), cell_class.size());
-    dictionary.args.push_back(bytes);
+    dictionary.args.emplace_back(bytes);
   }
   return place->second;
 }
