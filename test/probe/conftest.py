@@ -6,6 +6,7 @@ PRESET chooses the build folder (default dev). Tests that need torch are skipped
 import json
 import os
 import subprocess
+import sys
 import textwrap
 from pathlib import Path
 
@@ -29,9 +30,11 @@ def environment():
 
 
 @pytest.fixture(name="run_program")
-def make_run_program(tmp_path, prepared):
+def make_run_program(tmp_path, prepared, request):
     """run_program(source, level=..., ...) runs a program that finds its configuration in
-    ``config.json`` and records into ``dump``; ``good=False`` where it may fail."""
+    ``config.json`` and records into ``dump``; ``good=False`` where it may fail. Files that say
+    COMPILES run an interpreter of their own: torch's compiler remembers what it saw first."""
+    python = sys.executable if getattr(request.module, "COMPILES", False) else prepared.python
 
     def run(source, good=True, arguments=(), **settings):
         config = {"task": "statistics", "level": "L1", "risk_level": "ALL", "dump_path": "dump"}
@@ -39,7 +42,7 @@ def make_run_program(tmp_path, prepared):
         program = tmp_path / "program.py"
         program.write_text(textwrap.dedent(source))
         done = subprocess.run(
-            [prepared.python, str(program), *map(str, arguments)], cwd=tmp_path,
+            [python, str(program), *map(str, arguments)], cwd=tmp_path,
             env=environment(), capture_output=True, text=True, timeout=180, check=False,
         )  # fmt: skip
         if good:

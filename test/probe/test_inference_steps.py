@@ -2,6 +2,8 @@
 
 from test_whole_programs import RUN, steps_of
 
+COMPILES = True
+
 PARTS = """
 class Part(nn.Module):
     def __init__(self, width=4):

@@ -7,6 +7,8 @@ import os
 import pytest
 from test_whole_programs import RUN
 
+COMPILES = True
+
 PROGRAM = """
 torch.manual_seed(0)
 class Model(nn.Module):
