@@ -166,7 +166,11 @@ def write_commands(tree, *sources):
     """What cmake writes for these files, names from the root."""
     (tree / "build" / "dev").mkdir(parents=True, exist_ok=True)
     entries = [
-        {"directory": str(tree), "file": str(tree / name), "command": f"g++ -I{tree}/src -o a.o -c {tree}/{name}"}
+        {
+            "directory": str(tree),
+            "file": str(tree / name),
+            "command": f"g++ -I{tree}/src -o a.o -c {tree}/{name}",
+        }
         for name in sources
     ]
     (tree / "build" / "dev" / "compile_commands.json").write_text(json.dumps(entries))
