@@ -130,47 +130,16 @@ int Attach(Adapter& adapter, std::string_view options) {
   return 0;
 }
 
-void AppendText(std::string* out, const char* text) {
-  out->push_back('"');
-  for (const char* c = text; *c != '\0'; c++) {
-    if (*c == '"' || *c == '\\') out->push_back('\\');
-    out->push_back(static_cast<unsigned char>(*c) < 0x20 ? ' ' : *c);
-  }
-  out->push_back('"');
-}
-
-void AppendSwitch(std::string* out, const char* name, bool on) {
-  if (out->back() != '{') out->append(", ");
-  AppendText(out, name);
-  out->append(on ? ": true" : ": false");
-}
-
 std::string ReportJson(const Adapter& adapter) {
-  std::string python = adapter.attached ? adapter.python.version : "";
-  python.resize(std::min(python.find(' '), python.size()));
-  std::string json = "{\"mindspore\": ";
-  AppendText(&json, adapter.version);
-  json.append(", \"python\": ");
-  AppendText(&json, python.c_str());
-  json.append(adapter.attached ? ", \"attached\": true" : ", \"attached\": false");
-  json.append(", \"checks\": [");
-  for (int i = 0; i < adapter.report.check_count; i++) {
-    const Check& check = adapter.report.checks[i];
-    json.append(i > 0 ? ", {\"part\": " : "{\"part\": ");
-    AppendText(&json, check.name);
-    json.append(check.passed ? ", \"ok\": true, \"detail\": " : ", \"ok\": false, \"detail\": ");
-    AppendText(&json, check.detail);
-    json.append("}");
-  }
-  json.append("], \"records\": {");
-  AppendSwitch(&json, "operators", adapter.runtime.ranges);
-  AppendSwitch(&json, "stages", adapter.runtime.stages);
-  AppendSwitch(&json, "graph_kernels", adapter.runtime.graph_kernels);
-  AppendSwitch(&json, "hand_overs", adapter.runtime.hand_overs);
-  AppendSwitch(&json, "memory", adapter.memory);
-  AppendSwitch(&json, "stacks", adapter.frames != FrameMode::kNone);
-  json.append("}}");
-  return json;
+  ReportText text("mindspore", adapter.version, adapter.attached ? adapter.python.version : "",
+                  adapter.attached, adapter.report);
+  text.SetRecorded("operators", adapter.runtime.ranges);
+  text.SetRecorded("stages", adapter.runtime.stages);
+  text.SetRecorded("graph_kernels", adapter.runtime.graph_kernels);
+  text.SetRecorded("hand_overs", adapter.runtime.hand_overs);
+  text.SetRecorded("memory", adapter.memory);
+  text.SetRecorded("stacks", adapter.frames != FrameMode::kNone);
+  return text.Take();
 }
 
 }  // namespace

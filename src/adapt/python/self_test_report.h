@@ -3,6 +3,8 @@
 #ifndef SONDE_ADAPT_PYTHON_SELF_TEST_REPORT_H_
 #define SONDE_ADAPT_PYTHON_SELF_TEST_REPORT_H_
 
+#include <string>
+
 namespace sonde::adapt {
 
 struct Check {
@@ -19,6 +21,21 @@ struct SelfTestReport {
 
   void Add(const char* name, bool passed, const char* detail);
   bool AllPassed() const;
+};
+
+// The text that an adapter's self-test gives to Python, a JSON object: versions of the framework
+// and of Python, whether the adapter is attached, the checks, and by SetRecorded what is recorded.
+class ReportText {
+ public:
+  // `python_version` may go on after a space; the rest is left out.
+  ReportText(const char* framework, const char* framework_version,
+             const std::string& python_version, bool attached, const SelfTestReport& report);
+  void SetRecorded(const char* what, bool is_recorded);
+  // The whole text. Nothing may be added afterwards.
+  std::string Take();
+
+ private:
+  std::string json_;
 };
 
 }  // namespace sonde::adapt

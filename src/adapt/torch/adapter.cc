@@ -172,54 +172,18 @@ int Find(Adapter& adapter) {
   return 0;
 }
 
-void AppendText(std::string* out, const char* text) {
-  out->push_back('"');
-  for (const char* c = text; *c != '\0'; c++) {
-    const auto byte = static_cast<unsigned char>(*c);
-    if (byte == '"' || byte == '\\') {
-      out->push_back('\\');
-      out->push_back(*c);
-    } else {
-      out->push_back(byte < 0x20 ? ' ' : *c);
-    }
-  }
-  out->push_back('"');
-}
-
-void AppendSwitch(std::string* out, const char* name, bool on) {
-  if (out->back() != '{') out->append(", ");
-  AppendText(out, name);
-  out->append(on ? ": true" : ": false");
-}
-
 std::string ReportJson(const Adapter& adapter) {
   const Layout& layout = adapter.observer.inputs.layout;
-  std::string version = adapter.found ? adapter.python.version : "";
-  version.resize(std::min(version.find(' '), version.size()));
-  std::string json = "{\"torch\": ";
-  AppendText(&json, adapter.report.torch_version);
-  json.append(", \"python\": ");
-  AppendText(&json, version.c_str());
-  json.append(adapter.attached ? ", \"attached\": true" : ", \"attached\": false");
-  json.append(", \"checks\": [");
-  for (int i = 0; i < adapter.report.check_count; i++) {
-    const Check& check = adapter.report.checks[i];
-    json.append(i > 0 ? ", {\"part\": " : "{\"part\": ");
-    AppendText(&json, check.name);
-    json.append(check.passed ? ", \"ok\": true, \"detail\": " : ", \"ok\": false, \"detail\": ");
-    AppendText(&json, check.detail);
-    json.append("}");
-  }
-  json.append("], \"records\": {");
-  AppendSwitch(&json, "operators", adapter.found);
-  AppendSwitch(&json, "kinds", layout.range != nullptr);
-  AppendSwitch(&json, "sequence_numbers", layout.sequence);
-  AppendSwitch(&json, "shapes", layout.inputs && layout.tensor_sizes != 0);
-  AppendSwitch(&json, "memory", adapter.memory);
-  AppendSwitch(&json, "modules", adapter.modules);
-  AppendSwitch(&json, "stacks", adapter.frames != FrameMode::kNone);
-  json.append("}}");
-  return json;
+  ReportText text("torch", adapter.report.torch_version,
+                  adapter.found ? adapter.python.version : "", adapter.attached, adapter.report);
+  text.SetRecorded("operators", adapter.found);
+  text.SetRecorded("kinds", layout.range != nullptr);
+  text.SetRecorded("sequence_numbers", layout.sequence);
+  text.SetRecorded("shapes", layout.inputs && layout.tensor_sizes != 0);
+  text.SetRecorded("memory", adapter.memory);
+  text.SetRecorded("modules", adapter.modules);
+  text.SetRecorded("stacks", adapter.frames != FrameMode::kNone);
+  return text.Take();
 }
 
 std::optional<RangeLayout> GivenLayout(std::string_view options) {

@@ -146,7 +146,7 @@ class PrecisionDebugger(_errors.Loud):
     def _start(self, model: Any, token_range: Any, rank_id: Any) -> None:
         if token_range is not None:
             _errors.warning("token_range has no effect on MindSpore programs")
-        _check_rank(rank_id)
+        _config.check_rank(rank_id)
         _check_model(self._mindspore, self.config, model)
         if self.config.level == "debug" or self.collector.running:
             return
@@ -232,15 +232,6 @@ def _check(config: "_config.Config") -> None:
         raise Exception("task is invalid.")
     if not config.dump_path:
         raise Exception("Dump path is empty.")
-
-
-def _check_rank(rank_id: Any) -> None:
-    if rank_id is None:
-        return
-    if isinstance(rank_id, bool) or not isinstance(rank_id, int):
-        raise _errors.refuse(f"{rank_id} must be an integer.")
-    if rank_id < 0:
-        raise _errors.refuse(f"{rank_id} must be greater than or equal to 0.")
 
 
 def _check_model(mindspore: Any, config: "_config.Config", model: Any) -> None:

@@ -202,6 +202,16 @@ def check(
     return config
 
 
+def check_rank(rank_id: Any) -> None:
+    """Refuses what `start(rank_id=...)` does not take."""
+    if rank_id is None:
+        return
+    if isinstance(rank_id, bool) or not isinstance(rank_id, int):
+        raise _errors.refuse(f"{rank_id} must be an integer.")
+    if rank_id < 0:
+        raise _errors.refuse(f"{rank_id} must be greater than or equal to 0.")
+
+
 def check_folder(path: str) -> None:
     """Raises ``PathError`` where no dump can be written to; makes nothing."""
     place = os.path.abspath(path)

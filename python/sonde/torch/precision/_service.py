@@ -108,7 +108,7 @@ class Service(_errors.Loud):
         config = self.config
         model = self._model if model is None else model
         _check_token_range(token_range)
-        _check_rank(rank_id)
+        _config.check_rank(rank_id)
         self._check_model(model, token_range)
         if config.dump_enable is False:
             self.rest()
@@ -437,15 +437,6 @@ class Service(_errors.Loud):
         self.collector.leave_to_parent()
         self.switch(False)
         self.config.dump_enable = False
-
-
-def _check_rank(rank_id: Any) -> None:
-    if rank_id is None:
-        return
-    if isinstance(rank_id, bool) or not isinstance(rank_id, int):
-        raise _errors.refuse(f"{rank_id} must be an integer.")
-    if rank_id < 0:
-        raise _errors.refuse(f"{rank_id} must be greater than or equal to 0.")
 
 
 def _check_token_range(token_range: Any) -> None:
