@@ -24,14 +24,14 @@ using base::Concat;
 using precision::IrFile;
 using precision::TextTable;
 
-constexpr std::string_view kExample =
+constexpr std::string_view kProbeIrExample =
     "sonde probe ir ./ir                                   # every pass in the folder\n"
     "sonde probe ir ./ir/21_validate_0076.ir --types       # its nodes by type\n"
     "sonde probe ir ./ir --find attn-Attention             # nodes by name, scope or source\n"
     "sonde probe ir new/21_validate_0076.ir --against old/18_validate_0068.ir\n"
     "sonde probe ir ./ir/trace_code_graph_0095 --values ./dump --times ./profile -o joined";
 
-struct Options {
+struct ProbeIrOptions {
   std::string path;
   std::string against;
   std::string find;
@@ -69,7 +69,7 @@ void PrintTable(const TextTable& table) {
   for (const auto& row : table.rows) print(row);
 }
 
-Result<int> Give(const TextTable& table, const Options& options, std::string_view name) {
+Result<int> Give(const TextTable& table, const ProbeIrOptions& options, std::string_view name) {
   if (options.output.empty()) {
     PrintTable(table);
     return kExitOk;
@@ -88,6 +88,11 @@ Result<std::vector<IrFile>> ReadAll(const std::string& path) {
   for (const std::string& file : paths) {
     auto read = precision::ReadIrFile(file);
     if (read.ok()) {
+      if (!read->IsWhole()) {
+        PrintNotice(Concat(file, ": ", std::to_string(read->nodes.size()), " of its ",
+                           std::to_string(read->total_cnodes),
+                           " nodes could be read; the file is cut off or damaged"));
+      }
       files.push_back(std::move(*read));
     } else if (paths.size() == 1) {
       return read.status();
@@ -134,7 +139,7 @@ std::pair<std::string, std::string> NameOf(const std::string& record) {
   return {base::Join(name, "."), Concat(parts[at - 1], " ", parts[at])};
 }
 
-Result<precision::ScopeValues> ReadValues(const Options& options) {
+Result<precision::ScopeValues> ReadValues(const ProbeIrOptions& options) {
   SONDE_ASSIGN_OR_RETURN(const precision::KernelTree tree,
                          precision::FindKernelDumps(options.values, {}, options.steps));
   precision::ScopeValues values;
@@ -171,7 +176,7 @@ Result<precision::ScopeValues> ReadValues(const Options& options) {
   return values;
 }
 
-Result<int> Join(const std::vector<IrFile>& files, const Options& options) {
+Result<int> Join(const std::vector<IrFile>& files, const ProbeIrOptions& options) {
   precision::ScopeTimes times;
   precision::ScopeValues values;
   if (!options.times.empty()) {
@@ -183,7 +188,31 @@ Result<int> Join(const std::vector<IrFile>& files, const Options& options) {
   return Give(precision::JoinNodes(FinalOf(files), times, values), options, "ir_nodes");
 }
 
-Result<int> Show(const Context& context, const Options& options) {
+// Tables that lack nodes are given, and the exit status says so.
+Result<int> StatusOf(Result<int> given, const std::vector<IrFile>& files) {
+  if (!given.ok() || *given != kExitOk) return given;
+  return std::ranges::all_of(files, &IrFile::IsWhole) ? kExitOk : kExitFailure;
+}
+
+Result<int> GiveAsked(const std::vector<IrFile>& files, const ProbeIrOptions& options) {
+  if (!options.find.empty()) {
+    return Give(precision::FindNodes(files, options.find), options, "ir_found");
+  }
+  if (!options.against.empty()) {
+    SONDE_ASSIGN_OR_RETURN(const std::vector<IrFile> golden, ReadAll(options.against));
+    return StatusOf(
+        Give(precision::CompareFiles(FinalOf(files), FinalOf(golden)), options, "ir_difference"),
+        golden);
+  }
+  if (!options.values.empty() || !options.times.empty()) return Join(files, options);
+  if (options.types) return Give(precision::CountTypes(FinalOf(files)), options, "ir_types");
+  if (options.parameters) {
+    return Give(precision::ListParameters(FinalOf(files)), options, "ir_parameters");
+  }
+  return Give(precision::SummarizeFiles(files), options, "ir_files");
+}
+
+Result<int> Show(const Context& context, const ProbeIrOptions& options) {
   const bool joins = !options.values.empty() || !options.times.empty();
   const int chosen = (options.find.empty() ? 0 : 1) + (options.against.empty() ? 0 : 1) +
                      (joins ? 1 : 0) + (options.types ? 1 : 0) + (options.parameters ? 1 : 0);
@@ -192,23 +221,11 @@ Result<int> Show(const Context& context, const Options& options) {
         context, "--find, --against, --types, --params and --values/--times exclude each other");
   }
   SONDE_ASSIGN_OR_RETURN(const std::vector<IrFile> files, ReadAll(options.path));
-  if (!options.find.empty()) {
-    return Give(precision::FindNodes(files, options.find), options, "ir_found");
-  }
-  if (!options.against.empty()) {
-    SONDE_ASSIGN_OR_RETURN(const std::vector<IrFile> golden, ReadAll(options.against));
-    return Give(precision::CompareFiles(FinalOf(files), FinalOf(golden)), options, "ir_difference");
-  }
-  if (joins) return Join(files, options);
-  if (options.types) return Give(precision::CountTypes(FinalOf(files)), options, "ir_types");
-  if (options.parameters) {
-    return Give(precision::ListParameters(FinalOf(files)), options, "ir_parameters");
-  }
-  return Give(precision::SummarizeFiles(files), options, "ir_files");
+  return StatusOf(GiveAsked(files, options), files);
 }
 
-CommandAction Declare(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+CommandAction DeclareProbeIr(CLI::App& app) {
+  auto options = std::make_shared<ProbeIrOptions>();
   app.add_option("path", options->path, "A file of the IR's text, or the folder that holds them")
       ->required();
   app.add_option("--find", options->find, "Nodes with this text in name, type, scope or source");
@@ -229,8 +246,8 @@ CommandAction Declare(CLI::App& app) {
 Command ProbeIrCommand() {
   return {.name = "ir",
           .summary = "Show MindSpore's intermediate representation, with values and times",
-          .example = kExample,
-          .declare = &Declare};
+          .example = kProbeIrExample,
+          .declare = &DeclareProbeIr};
 }
 
 }  // namespace sonde::cli

@@ -45,6 +45,11 @@ struct IrFile {
   int64_t subgraphs = -1;
   int64_t total_nodes = -1;
   int64_t total_cnodes = -1;
+
+  // Whether as many nodes were read as MindSpore counted, where it says so.
+  bool IsWhole() const {
+    return total_cnodes < 0 || total_cnodes == static_cast<int64_t>(nodes.size());
+  }
 };
 
 Result<IrFile> ReadIrFile(const std::string& path);
