@@ -10,7 +10,7 @@ import pytest
 from sonde._inject._hosts import HOSTS
 from sonde._seams import missing
 
-TORCH, VLLM = HOSTS
+TORCH, VLLM = (next(host for host in HOSTS if host.package == name) for name in ("torch", "vllm"))
 
 
 def lacks(host, folder, version):
