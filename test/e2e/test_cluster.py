@@ -5,6 +5,7 @@ import json
 import re
 import shutil
 import sqlite3
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from cluster_results import tables_of
@@ -53,6 +54,26 @@ def test_ranks_are_numbered_by_the_names_of_their_files(two_ranks, run_sonde, tm
     done = run_sonde("cluster", "-m", "hccl_sum", "-d", two_ranks, "-o", tmp_path / "o")
     assert done.returncode == 0, done.stderr
     assert {row[-1] for row in tables_of(tmp_path / "o")["HcclPerRankStats"]} == {0, 1, 7}
+
+
+def test_modes_that_run_at_the_same_time_keep_the_tables_of_each_other(
+    shared_data, run_sonde, tmp_path
+):
+    modes = {"hccl_sum": "HcclAllRankStats", "compute_op_sum": "ComputeOpAllRankStats",
+             "cann_api_sum": "CannApiSum", "free_analysis": "FreeAnalysis",
+             "kernel_time": "KernelTime", "collective_skew": "CollectiveSkew"}  # fmt: skip
+
+    def run(mode):
+        return run_sonde("cluster", "-m", mode, "-d", shared_data / SYNTH, "-o", tmp_path)
+
+    with ThreadPoolExecutor(len(modes)) as pool:
+        done = list(pool.map(run, modes))
+    assert [run.returncode for run in done] == [0] * len(modes), done
+    database = tmp_path / "cluster_analysis_output" / "cluster_analysis.db"
+    with sqlite3.connect(database) as connection:
+        names = {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
+    assert set(modes.values()) <= names
+    assert [path.name for path in database.parent.iterdir()] == [database.name]
 
 
 def test_agent_prints_one_line(shared_data, run_sonde, tmp_path):

@@ -9,6 +9,7 @@
 
 #include "base/files.h"
 #include "base/host/csv_writer.h"
+#include "base/host/folder_lock.h"
 #include "base/strings.h"
 #include "base/temporaries.h"
 #include "cluster/output/books.h"
@@ -145,6 +146,8 @@ Status FillDatabase(const Mode& mode, const Outcome& outcome, const std::string&
 Status WriteDatabase(const Mode& mode, const Outcome& outcome, const std::string& folder,
                      Written& written) {
   written.db = base::JoinPath(folder, kDatabase);
+  // Another mode may write at the same time: what it adds between copy and rename would be lost.
+  SONDE_ASSIGN_OR_RETURN(const base::FolderLock lock, base::FolderLock::Take(folder));
   const std::string temporary = base::TemporaryBeside(written.db);
   std::string before;  // the tables of other modes
   if (base::IsRegularFile(written.db)) {
