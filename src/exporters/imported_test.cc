@@ -356,7 +356,7 @@ TEST_P(CommunicationOf, EqualsTheFile) {
       }
       const double sent =
           traffic[std::pair(key, "RDMA")].megabytes + traffic[std::pair(key, "SDMA")].megabytes;
-      EXPECT_NEAR(static_cast<double>(row.SizeBytes()) / 1e6, sent, 1e-6) << key;
+      EXPECT_NEAR(static_cast<double>(row.size_bytes) / 1e6, sent, 1e-6) << key;
     }
   }
   EXPECT_EQ(compared, expected.size());

@@ -72,13 +72,14 @@ int64_t KnownRank(int32_t rank) { return rank < 0 ? kNone32 : rank; }
 // What rows of COMMUNICATION_TASK_INFO say of a transfer.
 struct LinkRow {
   int64_t task_id;
-  int64_t plane;
-  int64_t src_rank;
-  int64_t dst_rank;
-  int64_t transport_code;
-  int64_t link_code;
-  int64_t size_bytes;
-  int64_t time_ns;
+  std::string_view kind = "Memcpy";
+  int64_t plane = 0;
+  int64_t src_rank = kNone32;
+  int64_t dst_rank = kNone32;
+  int64_t transport_code = kNoLinkType;
+  int64_t link_code = kNoLinkType;
+  int64_t size_bytes = 0;
+  int64_t time_ns = 0;
 };
 
 void AddLink(DbContext& context, size_t index, const LinkRow& row, SqliteTable& table) {
@@ -86,7 +87,7 @@ void AddLink(DbContext& context, size_t index, const LinkRow& row, SqliteTable& 
   const store::CommunicationOpRow& op = data.communications[index];
   const recipes::CommunicationView& shown = context.view.communications[index];
   const auto id = [&](std::string_view text) { return context.ids.Id(StringRange::kDevice, text); };
-  table.Int(id(shown.name)).Int(row.task_id).Int(id("Memcpy")).Int(row.plane);
+  table.Int(id(shown.name)).Int(row.task_id).Int(id(row.kind)).Int(row.plane);
   table.Int(id(shown.group_name)).Int(kNoNotify).Int(kNoRdma).Int(row.src_rank).Int(row.dst_rank);
   table.Int(row.transport_code).Int(row.size_bytes);
   table.Int(HcclDataTypeCode(recipes::HcclDataType(data.Name(op.data_type))));
@@ -136,7 +137,7 @@ void AddPlane(DbContext& context, const PlaneSlice& plane, SqliteTable& table) {
   table.Double(base::ParseDouble(text("bandwidth(GB/s)")).value_or(0)).End();
 }
 
-// One row a transfer, or a link where none were measured: the nominal ones of traffic.h.
+// One row a transfer. An operation without any has one row, by which readers find its task.
 Status WriteLinks(DbContext& context) {
   const TraceData& data = context.data();
   SONDE_ASSIGN_OR_RETURN(
@@ -149,20 +150,21 @@ Status WriteLinks(DbContext& context) {
     for (const TransferTask& task : transfers[i]) {
       const store::CommunicationTransitRow& row = *task.transfer;
       AddLink(context, i,
-              {task.id, task.plane, KnownRank(row.src_rank), KnownRank(row.dst_rank),
-               TransportCode(recipes::TransportOf(data.Name(row.transport))), LinkCode(data, row),
-               task.size_bytes, task.dur},
+              {.task_id = task.id,
+               .plane = task.plane,
+               .src_rank = KnownRank(row.src_rank),
+               .dst_rank = KnownRank(row.dst_rank),
+               .transport_code = TransportCode(recipes::TransportOf(data.Name(row.transport))),
+               .link_code = LinkCode(data, row),
+               .size_bytes = task.size_bytes,
+               .time_ns = task.dur},
               table);
     }
     if (!transfers[i].empty()) continue;
-    const int64_t id = CommunicationTaskId(data, data.communications[i].communication_id);
-    int64_t plane = 0;
-    for (const recipes::Link& link : recipes::LinksOf(context.view, i)) {
-      AddLink(context, i,
-              {id, plane++, link.src_rank, link.dst_rank, TransportCode(link.transport),
-               kNoLinkType, link.size_bytes, link.time_ns},
-              table);
-    }
+    AddLink(context, i,
+            {.task_id = CommunicationTaskId(data, data.communications[i].communication_id),
+             .kind = "N/A"},
+            table);
   }
   SONDE_RETURN_IF_ERROR(table.Close());
   return context.file.Execute(

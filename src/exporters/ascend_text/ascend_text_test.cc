@@ -152,17 +152,13 @@ TEST_F(AscendText, Communication) {
   ASSERT_EQ(ops.Size(), 2U) << "the operation and the total";
   const base::JsonValue op = ops.Members()[1].second;
   EXPECT_DOUBLE_EQ(op["Communication Time Info"]["Elapse Time(ms)"].AsDouble().value(), 0.04);
-  // 2 S / n to the other rank.
+  // No transfer was measured, so there is no traffic and no link.
   EXPECT_DOUBLE_EQ(
-      op["Communication Bandwidth Info"]["SDMA"]["Transit Size(MB)"].AsDouble().value(), 4.0);
+      op["Communication Bandwidth Info"]["SDMA"]["Transit Size(MB)"].AsDouble().value(), 0.0);
   const auto matrix =
       base::JsonDocument::Parse(Text("communication_matrix.json"), "communication_matrix.json");
   ASSERT_TRUE(matrix.ok());
-  const std::string hash = std::to_string(view_->communications[0].group_hash);
-  const base::JsonValue total = matrix->root()["step7"]["collective"]["allreduce-total@" + hash];
-  EXPECT_DOUBLE_EQ(total["1-0"]["Transit Size(MB)"].AsDouble().value(), 4.0);
-  EXPECT_DOUBLE_EQ(total["1-1"]["Transit Size(MB)"].AsDouble().value(), 2.0);
-  EXPECT_TRUE(total["1-0"]["Op Name"].IsNull());
+  EXPECT_EQ(matrix->root()["step7"]["collective"].Size(), 0U);
 }
 
 TEST_F(AscendText, Memory) {

@@ -37,24 +37,8 @@ CommunicationTimes TimesOf(const DeviceView& view, size_t index) {
   return times;
 }
 
-// Traffic to other ranks by transport. Transfers run at the same time: the time of a transport is
-// that of its longest.
-std::map<Transport, TransportTraffic> TrafficOf(const std::vector<Link>& links) {
-  std::map<Transport, TransportTraffic> traffic;
-  for (const Link& link : links) {
-    if (link.transport == Transport::kLocal || link.size_bytes == 0) continue;
-    TransportTraffic& sum = traffic[link.transport];
-    sum.size_bytes += link.size_bytes;
-    sum.time_ns = std::max(sum.time_ns, link.time_ns);
-    SizeCount& size = sum.sizes[link.size_bytes];
-    ++size.count;
-    size.time_ns += link.time_ns;
-  }
-  return traffic;
-}
-
-// The same of transfers that were measured: times add up. What goes over the links inside a machine
-// is counted under SDMA too, whose sizes are those of its own transfers only.
+// Traffic to other ranks by transport; times add up. What goes over the links inside a machine is
+// counted under SDMA too, whose sizes are those of its own transfers only.
 std::map<Transport, TransportTraffic> MeasuredTraffic(
     const TraceData& data, std::span<const store::CommunicationTransitRow> transfers) {
   std::map<Transport, TransportTraffic> traffic;
@@ -74,6 +58,16 @@ std::map<Transport, TransportTraffic> MeasuredTraffic(
     }
   }
   return traffic;
+}
+
+// Over RDMA and SDMA: to other ranks.
+int64_t SentBytes(const std::map<Transport, TransportTraffic>& traffic) {
+  int64_t size_bytes = 0;
+  for (const Transport transport : {Transport::kRdma, Transport::kSdma}) {
+    const auto found = traffic.find(transport);
+    if (found != traffic.end()) size_bytes += found->second.size_bytes;
+  }
+  return size_bytes;
 }
 
 // The step of each operation; nullopt: outside all steps.
@@ -119,15 +113,6 @@ CommunicationTimes& CommunicationTimes::operator+=(const CommunicationTimes& oth
   return *this;
 }
 
-int64_t CommunicationRow::SizeBytes() const {
-  int64_t size_bytes = 0;
-  for (const Transport transport : {Transport::kRdma, Transport::kSdma}) {
-    const auto found = traffic.find(transport);
-    if (found != traffic.end()) size_bytes += found->second.size_bytes;
-  }
-  return size_bytes;
-}
-
 TransportTraffic& TransportTraffic::operator+=(const TransportTraffic& other) {
   size_bytes += other.size_bytes;
   time_ns += other.time_ns;
@@ -152,7 +137,8 @@ std::vector<CommunicationStep> Communication(const DeviceView& view) {
     row.links = LinksOf(view, i);
     const auto transfers = TransfersOf(view, i);
     row.is_nominal = transfers.empty();
-    row.traffic = row.is_nominal ? TrafficOf(row.links) : MeasuredTraffic(data, transfers);
+    row.traffic = MeasuredTraffic(data, transfers);
+    row.size_bytes = row.is_nominal ? NominalBytes(view, i) : SentBytes(row.traffic);
     steps[*step].rows.push_back(std::move(row));
   }
   std::erase_if(steps, [](const CommunicationStep& step) { return step.rows.empty(); });
@@ -188,7 +174,7 @@ void RunCommunication(const DeviceView& view, store::RowSink& rows) {
                           row.times.transit_ns,
                           row.times.wait_ns,
                           row.times.idle_ns,
-                          row.SizeBytes(),
+                          row.size_bytes,
                           row.is_nominal ? "nominal" : "measured",
                           op.slice_id,
                           op.ts}
@@ -207,6 +193,6 @@ constexpr Recipe kCommunicationRecipe = {
         .WithBounds()
         .WithWaits(),
     &RunCommunication,
-    /*version=*/4};
+    /*version=*/5};
 
 }  // namespace sonde::recipes

@@ -8,7 +8,7 @@
 //   decimals bandwidth = size / time in GB/s (10^9), 4 decimals
 // An NPU capture has the parts and the transfers of each link. A CPU capture knows only start, end
 // and payload: everything is transit there (for a barrier, which transfers nothing, everything is
-// wait), and the traffic is nominal (traffic.h), so that the bandwidth is a lower bound.
+// wait), and only the bytes that it has to send are known (NominalBytes), no traffic and no links.
 // Step: that which holds the start, both ends inclusive; with a single step all operations; without
 // steps "step". Operations outside all steps are left out. These are the peer's rules.
 // Units: nanoseconds, bytes. Pure, any thread.
@@ -54,11 +54,9 @@ struct CommunicationRow {
   uint32_t index = 0;  // into data.communications
   CommunicationTimes times;
   std::map<Transport, TransportTraffic> traffic;  // that of HCCS, PCIE and SIO under SDMA too
-  std::vector<Link> links;
-  bool is_nominal = false;  // sizes come from the payload: no transfer was measured
-
-  // Sent to other ranks: over RDMA and SDMA.
-  int64_t SizeBytes() const;
+  std::vector<Link> links;                        // measured; of them and `traffic` none: unknown
+  int64_t size_bytes = 0;                         // sent to other ranks
+  bool is_nominal = false;  // size_bytes is NominalBytes(): no transfer was measured
 };
 
 struct CommunicationStep {

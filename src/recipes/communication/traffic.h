@@ -1,14 +1,6 @@
-// Which rank sends how much to which: measured transfers, or the nominal traffic of a collective.
-//
-// Nominal: what the collective has to deliver when every rank sends straight to every other, for a
-// group of n ranks and a payload of S bytes of this rank:
-//   all-reduce 2 S / n to each      reduce-scatter, all-to-all S / n to each     all-gather S to
-//   each send S to its peer              receive S from its peer                      others
-//   nothing; broadcast S / n to each: the root's parts, passed on by those that have them
-// A link from a rank to itself stands for the part that stays (S / n, for all-gather S). It tells
-// readers which rank of the group this is, so it is there for every collective.
-// Transport: SDMA inside a machine, RDMA between machines, LOCAL for a rank itself; where the CPU
-// is the device these stand for shared memory or loopback, and for the network. Pure, any thread.
+// Which rank sends how much to which, as the device measured it, and the bytes that a collective
+// has to send. A link that nobody measured has no row: its size, time and transport would be a
+// guess. Pure, any thread.
 #pragma once
 
 #include <cstdint>
@@ -36,8 +28,14 @@ struct Link {
 
 // Transfers of the operation data.communications[index] that were measured; empty: none were.
 std::span<const store::CommunicationTransitRow> TransfersOf(const DeviceView& view, size_t index);
-// Its links: measured ones where the store has them, one for each pair of ranks and transport.
+// Its measured links, one for each pair of ranks and transport.
 std::vector<Link> LinksOf(const DeviceView& view, size_t index);
+// Bytes that this rank has to send to the others (of a receive, to get) when every rank sends
+// straight to every other, for n ranks and a payload of S bytes of this rank:
+//   all-reduce          2 S / n x (n - 1)      all-gather       S x (n - 1)
+//   reduce-scatter, all-to-all, broadcast (its parts are passed on)    S / n x (n - 1)
+//   send, receive       S                      others, or a group that is not known    0
+int64_t NominalBytes(const DeviceView& view, size_t index);
 Transport TransportOf(std::string_view name);
 
 }  // namespace sonde::recipes

@@ -23,7 +23,6 @@ struct MatrixPart {
   int64_t size_bytes;
   int64_t time_ns;
   Transport transport;
-  bool is_nominal;
   uint32_t operation;  // index in view.communications
 };
 
@@ -61,7 +60,6 @@ MatrixPart Total(const std::vector<MatrixPart>& parts) {
   for (const MatrixPart& part : parts) {
     total.size_bytes += part.size_bytes;
     total.time_ns += part.time_ns;
-    total.is_nominal |= part.is_nominal;
   }
   return total;
 }
@@ -80,8 +78,7 @@ void AddEntries(const DeviceView& view, const Group& group, std::vector<MatrixEn
     const auto add = [&, &link_ranks = ranks](size_t place, const MatrixPart& part) {
       by_place[place].cells.push_back(
           {{link_ranks.first, link_ranks.second, part.transport, part.size_bytes, part.time_ns},
-           view.communications[part.operation].name,
-           part.is_nominal});
+           view.communications[part.operation].name});
     };
     const size_t n = parts.size();
     add(0, parts.front());
@@ -127,8 +124,7 @@ std::vector<MatrixEntry> CommunicationMatrix(const DeviceView& view,
       group = groups.insert(groups.end(), Group(kind, shown.group_hash, shown.is_p2p));
     }
     for (const Link& link : row.links) {
-      group->PartsOf(link).push_back(
-          {link.size_bytes, link.time_ns, link.transport, row.is_nominal, row.index});
+      group->PartsOf(link).push_back({link.size_bytes, link.time_ns, link.transport, row.index});
     }
   }
   std::vector<MatrixEntry> entries;
@@ -154,8 +150,7 @@ namespace {
   C(size_bytes, Int, "bytes", kNeither, "transferred")                                            \
   C(time_ns, Int, "ns", kLess, "of the transfers")                                                \
   C(op_name, Text, "", kLabel, "operation; empty for a total")                                    \
-  C(basis, Text, "", kLabel,                                                                      \
-    "measured; nominal: computed from payloads; delivered: from communication_matrix.json")
+  C(basis, Text, "", kLabel, "measured, or delivered: from communication_matrix.json")
 SONDE_RESULT(MatrixRecord, kCommunicationMatrix, "communication_matrix", SONDE_COLUMNS_MATRIX,
              "traffic over a link between two ranks by kind of operation")
 
@@ -232,7 +227,7 @@ void RunCommunicationMatrix(const DeviceView& view, store::RowSink& rows) {
                      cell.link.size_bytes,
                      cell.link.time_ns,
                      cell.op_name,
-                     cell.is_nominal ? "nominal" : "measured"}
+                     "measured"}
             .Write(rows);
       }
     }
@@ -249,6 +244,6 @@ constexpr Recipe kCommunicationMatrixRecipe = {
         .WithBounds()
         .WithWaits(),
     &RunCommunicationMatrix,
-    /*version=*/3};
+    /*version=*/4};
 
 }  // namespace sonde::recipes

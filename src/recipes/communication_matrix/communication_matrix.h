@@ -20,8 +20,7 @@ namespace sonde::recipes {
 
 struct MatrixCell {
   Link link;
-  std::string op_name;      // empty for the total
-  bool is_nominal = false;  // CommunicationRow::is_nominal of any that is in it
+  std::string op_name;  // empty for the total
 };
 
 struct MatrixEntry {

@@ -168,9 +168,6 @@ export const en = {
   "communication.none": "No communication was recorded",
   "communication.none.help": "Single-rank programs have none; of the others it is recorded with level1 and higher.",
   "communication.matrix": "Traffic between ranks",
-  "communication.nominal": "nominal",
-  "communication.nominal.help":
-    "Computed from the payload of each operation: nobody measured the transfers. Real bytes depend on the algorithm.",
   "communication.operations": "Operations",
   "communication.from": "from",
   "communication.to": "to",
@@ -288,7 +285,7 @@ export const en = {
   "communication.bytes": "Bytes",
   "communication.time": "Time",
   "communication.bandwidth": "Bandwidth",
-  "communication.nomatrix": "Traffic by link was not recorded: level1 and higher records it",
+  "communication.nomatrix": "No profiler measured the traffic between ranks (Ascend records it from level1 on)",
   "summary.step": "Step",
   "summary.allsteps": "All steps",
   "summary.layout": "Ranks that work together",

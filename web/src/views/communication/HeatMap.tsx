@@ -51,11 +51,6 @@ export function HeatMap({ matrix }: { matrix: Matrix }) {
     <>
       <div className="toolbar">
         <b>{t("communication.matrix")}</b>
-        {matrix.nominal && (
-          <span className="hint" title={t("communication.nominal.help")} data-testid="matrix-nominal">
-            {t("communication.nominal")}
-          </span>
-        )}
         {KINDS.map((name) => (
           <button
             key={name}

@@ -17,22 +17,6 @@ it("sums the totals of all kinds by link", () => {
   expect(matrix.ranks).toEqual([0, 1]);
   expect(matrix.links.get("0:1")).toEqual({ bytes: 150, time: 15 });
   expect(matrix.most).toBe(150);
-  expect(matrix.nominal).toBe(false);
-});
-
-it("says that traffic is nominal where some of it was computed from payloads", () => {
-  const columns = ["name", "src_rank", "dst_rank", "size_bytes", "time_ns", "basis"].map((name) => ({
-    name,
-    type: name === "basis" ? "text" : "integer",
-  }));
-  const table = (basis: string) => ({
-    columns,
-    rows: [["allreduce-total", 0, 1, 100, 10, basis]],
-    complete: true,
-    elapsed: 0,
-  });
-  expect(matrixOf([table("measured"), table("nominal")]).nominal).toBe(true);
-  expect(matrixOf([table("measured"), table("delivered")]).nominal).toBe(false);
 });
 
 it("adds the links that each rank saw", () => {

@@ -11,30 +11,25 @@ export interface Matrix {
   ranks: number[];
   links: Map<string, Link>;
   most: number;
-  /** Some of it is computed from payloads: nobody measured the transfers. */
-  nominal: boolean;
 }
 
 export function matrixOf(tables: readonly TableMessage[]): Matrix {
   const links = new Map<string, Link>();
   const ranks = new Set<number>();
-  let nominal = false;
   for (const table of tables) {
     const [from, to, bytes, time] = ["src_rank", "dst_rank", "size_bytes", "time_ns"].map((name) =>
       columnOf(table, name),
     ) as [number, number, number, number];
     const kind = columnOf(table, "name");
-    const basis = columnOf(table, "basis");
     for (const row of table.rows) {
       // Rows named "...-total" sum those of their kind.
       if (!String(row[kind]).endsWith("-total")) continue;
       const key = `${row[from]}:${row[to]}`;
       const link = links.get(key) ?? { bytes: 0, time: 0 };
       links.set(key, { bytes: link.bytes + Number(row[bytes]), time: link.time + Number(row[time]) });
-      nominal ||= row[basis] === "nominal";
       ranks.add(Number(row[from])).add(Number(row[to]));
     }
   }
   const most = Math.max(1, ...[...links.values()].map((link) => link.bytes));
-  return { ranks: [...ranks].sort((a, b) => a - b), links, most, nominal };
+  return { ranks: [...ranks].sort((a, b) => a - b), links, most };
 }
