@@ -13,6 +13,7 @@
 
 #include "base/files.h"
 #include "base/hash.h"
+#include "base/host/build_id.h"
 #include "base/strings.h"
 #include "importers/cache.h"
 #include "job/failures.h"
@@ -29,8 +30,6 @@ using base::Concat;
 using store::ResultType;
 
 constexpr std::string_view kTable = "result_";
-// To be raised when the file is made otherwise.
-constexpr uint64_t kFileVersion = 1;
 
 constexpr store::ResultColumnInfo kLeading[] = {
     {"trace", ResultType::kInt, "", store::KeyOf("trace"), "number of the trace in the job"},
@@ -164,8 +163,7 @@ class JobResults final : public store::MadeTables {
 
   // The path of the file with the result, made where there is none.
   Result<std::string> MadeFile(const recipes::Recipe& recipe) const {
-    uint64_t id = base::HashCombine(base::HashString(recipe.result->name),
-                                    kFileVersion + (static_cast<uint64_t>(recipe.version) << 32U));
+    uint64_t id = base::HashCombine(base::HashString(recipe.result->name), base::BuildId());
     for (const store::StoreFile& file : files_) id = base::HashCombine(id, IdOf(file));
     SONDE_ASSIGN_OR_RETURN(const std::string folder, PreparedCacheFolder());
     std::string path = base::JoinPath(folder, Concat("result-", std::to_string(id), ".duckdb"));

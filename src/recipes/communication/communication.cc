@@ -192,7 +192,6 @@ constexpr Recipe kCommunicationRecipe = {
           store::CommunicationGroupRow>()
         .WithBounds()
         .WithWaits(),
-    &RunCommunication,
-    /*version=*/5};
+    &RunCommunication};
 
 }  // namespace sonde::recipes

@@ -243,7 +243,6 @@ constexpr Recipe kCommunicationMatrixRecipe = {
           store::CommunicationGroupRow, store::SourceTextRow>()
         .WithBounds()
         .WithWaits(),
-    &RunCommunicationMatrix,
-    /*version=*/4};
+    &RunCommunicationMatrix};
 
 }  // namespace sonde::recipes

@@ -108,6 +108,6 @@ constexpr Recipe kCoverageRecipe = {
     &kCoverage,
     Reads<store::SliceRow, store::DeviceTaskRow, store::FrameworkOpRow, store::FlowRow,
           store::StepRow, store::RequestRow>(),
-    &RunCoverage, /*version=*/2};
+    &RunCoverage};
 
 }  // namespace sonde::recipes

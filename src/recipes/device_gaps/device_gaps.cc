@@ -122,6 +122,6 @@ constexpr Recipe kDeviceGapsRecipe = {
     &kDeviceGaps,
     Reads<store::SliceRow, store::DeviceTaskRow, store::CommunicationOpRow, store::StepRow>()
         .WithDeviceTimes(),
-    &RunDeviceGaps, /*version=*/2};
+    &RunDeviceGaps};
 
 }  // namespace sonde::recipes

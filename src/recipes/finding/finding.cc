@@ -203,7 +203,6 @@ constexpr Recipe kFindingRecipe = {
     .result = &kFinding,
     .needs = kFindingNeeds,
     .run = &RunFinding,
-    .version = 2,
     .together = []() -> std::unique_ptr<Together> { return std::make_unique<SlowRanksOfJob>(); },
     .needs_together = kFindingNeeds.WithDeviceTimes()};
 

@@ -71,7 +71,6 @@ void RunOpStatistic(const DeviceView& view, store::RowSink& rows) {
 
 extern const Recipe kOpStatisticRecipe;
 constexpr Recipe kOpStatisticRecipe = {&kOpStatistic, Reads<store::DeviceTaskRow>(),
-                                       &RunOpStatistic,
-                                       /*version=*/2};
+                                       &RunOpStatistic};
 
 }  // namespace sonde::recipes

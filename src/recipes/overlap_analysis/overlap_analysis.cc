@@ -54,6 +54,6 @@ extern const Recipe kOverlapAnalysisRecipe;
 constexpr Recipe kOverlapAnalysisRecipe = {
     &kOverlapAnalysis,
     Reads<store::DeviceTaskRow, store::CommunicationOpRow, store::StepRow>().WithDeviceTimes(),
-    &RunOverlapAnalysis, /*version=*/2};
+    &RunOverlapAnalysis};
 
 }  // namespace sonde::recipes

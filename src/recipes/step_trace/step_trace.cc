@@ -158,6 +158,6 @@ extern const Recipe kStepTraceRecipe;
 constexpr Recipe kStepTraceRecipe = {
     &kStepTrace,
     Reads<store::DeviceTaskRow, store::CommunicationOpRow, store::StepRow>().WithDeviceTimes(),
-    &RunStepTrace, /*version=*/3};
+    &RunStepTrace};
 
 }  // namespace sonde::recipes

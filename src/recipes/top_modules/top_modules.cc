@@ -111,6 +111,6 @@ constexpr Recipe kTopModulesRecipe = {
     Reads<store::SliceRow, store::FrameworkOpRow, store::DeviceTaskRow, store::ArgsTextRow,
           store::FlowRow>()
         .WithBounds(),
-    &RunTopModules, /*version=*/2};
+    &RunTopModules};
 
 }  // namespace sonde::recipes
