@@ -1,6 +1,6 @@
 """Refuses ways of making files that follow a link which somebody planted under the file's name.
 
-In C++ a file is made by base (AtomicFile, CreateNewFile, CreateFileAnew), or with O_EXCL; in Python
+In C++ a file is made by base (AtomicFile, CreateNewFile, RecreateFile), or with O_EXCL; in Python
 with an opener of sonde/_new_file.py. What the build and developers run is not looked at.
 """
 

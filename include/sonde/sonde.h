@@ -8,7 +8,7 @@
  * its own ring buffer, a drain thread writes to disk. When a ring is full, records are dropped and
  * counted, and the count is part of the capture. Times are taken inside the calls.
  *
- * Threads: every function may be called from any thread, except where it says otherwise.
+ * Threads: every function may be called from any thread, except where stated otherwise.
  * Errors: functions of the hot path cannot fail. Others return 0 for success or a negative errno
  * value; sonde_last_error() then gives one line for people. Nothing here ends the process.
  * Strings are UTF-8 with explicit length, or NUL-terminated where no length is given.
@@ -45,7 +45,7 @@ enum {
   SONDE_FEATURE_OPS = 1u << 5,    /* operators of the framework ("CPU activity") */
   SONDE_FEATURE_MARKERS = 1u << 6 /* ranges and marks of the user (mstx) */
 };
-/* Bits 0..15: features; bits 16..31 tell one session from the next. The whole word is 0 when
+/* Bits 0..15: features; bits 16..31 distinguish one session from the next. The whole word is 0 when
  * nothing is recorded. */
 extern SONDE_API uint32_t sonde_features_;
 
@@ -79,7 +79,7 @@ SONDE_API void sonde_args_text(sonde_args_builder* builder, sonde_name key, cons
                                size_t length);
 SONDE_API void sonde_args_ints(sonde_args_builder* builder, sonde_name key, const int64_t* values,
                                size_t count);
-/* A field already encoded as src/capture/args.h says; type is its ArgType. */
+/* A field already encoded as in src/capture/args.h; type is its ArgType. */
 SONDE_API void sonde_args_field(sonde_args_builder* builder, sonde_name key, uint16_t type,
                                 const void* bytes, size_t length);
 SONDE_API sonde_args sonde_args_intern(const sonde_args_builder* builder);
@@ -134,7 +134,7 @@ SONDE_API void sonde_thread_name(const char* name);
 SONDE_API void sonde_thread_number(uint32_t number);
 /* value: JSON text. Kept for the process: also written into sessions that start later. */
 SONDE_API int sonde_metadata(const char* key, const char* json_value);
-/* A problem worth telling whoever reads the capture ("adapter self-test failed: ..."). */
+/* A problem that readers of the capture should know of ("adapter self-test failed: ..."). */
 SONDE_API void sonde_report_issue(const char* text);
 
 /* ---- Sessions: one capture each, any number one after another, one at a time ---- */
@@ -176,7 +176,7 @@ SONDE_API int sonde_session_get_status(sonde_session_status* status);
 SONDE_API const char* sonde_session_path(void); /* of the current or last session; "" none */
 
 /* ---- Steps and schedule ---- */
-/* Ends the current step range and opens ProfilerStep#number; -1 only ends, and below -1 it turns
+/* Ends the current step range and opens ProfilerStep#number; -1 only ends it. Below -1 it turns
    out that the current range was no step: nothing of it is recorded. */
 SONDE_API void sonde_step(int64_t number);
 

@@ -107,7 +107,7 @@ Status AtomicFile::Commit() {
     first_error_ = ErrnoStatus(errno, "write", path_);
     return first_error_;
   }
-  // Network file systems tell of a full disk only here.
+  // Network file systems report a full disk only here.
   if (close(std::exchange(descriptor_, -1)) != 0 ||
       rename(temporary_path_.c_str(), path_.c_str()) != 0) {
     first_error_ = ErrnoStatus(errno, "write", path_);
@@ -180,7 +180,8 @@ Status AtomicDirectory::Commit() {
 }
 
 void AtomicDirectory::Abandon() {
-  // What cannot be removed stays under its hidden name; there is nobody to tell.
+  // A folder that cannot be removed stays under its hidden name: a destructor has no caller to
+  // report to.
   if (!temporary_path_.empty()) RemoveTree(temporary_path_).IgnoreError();
   temporary_path_.clear();
 }

@@ -5,8 +5,7 @@
 
 namespace sonde::base {
 
-// The bits that are set. For a processor that need not count them by itself std::popcount is a
-// call.
+// Number of bits set. Where the processor may lack an instruction for it, std::popcount is a call.
 constexpr int CountBits(uint64_t bits) {
   bits -= (bits >> 1U) & 0x5555555555555555U;
   bits = (bits & 0x3333333333333333U) + ((bits >> 2U) & 0x3333333333333333U);

@@ -43,7 +43,7 @@ inline std::string_view AsText(std::span<const std::byte> bytes) {
 
 class ByteReader {
  public:
-  // The bytes must outlive the reader and the views it hands out.
+  // The bytes must outlive the reader and the views it returns.
   explicit ByteReader(std::span<const std::byte> bytes) : bytes_(bytes) {}
   explicit ByteReader(std::string_view text) : bytes_(AsBytes(text)) {}
 

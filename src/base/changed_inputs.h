@@ -1,6 +1,6 @@
 // For tests: the short form of a fuzz target, which runs on changed copies of the inputs that the
-// target starts from. The same copies each time; the last one lies in the tests' temporary folder
-// as TARGET.last, where a crash leaves it.
+// target starts from. The same copies each time; the last one is in the tests' temporary folder as
+// TARGET.last, where a crash leaves it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ inline std::vector<std::string> FilesIn(const std::string& folder) {
   return out;
 }
 
-// A few bytes other, a piece gone, twice or from elsewhere.
+// Changes a few bytes, or removes, repeats or moves a piece.
 inline std::string ChangedInput(std::string bytes, const std::vector<std::string>& seeds,
                                 std::mt19937_64& random) {
   const auto below = [&](size_t end) { return end == 0 ? 0 : random() % end; };
@@ -58,7 +58,7 @@ inline std::string ChangedInput(std::string bytes, const std::vector<std::string
   return bytes;
 }
 
-// SONDE_FUZZ_INPUTS: how many of each target, else `usual`.
+// Inputs a target: SONDE_FUZZ_INPUTS, else `usual`.
 inline void RunChangedInputs(const std::string& target, const std::vector<std::string>& seeds,
                              int usual, int (*input)(std::string_view)) {
   ASSERT_GE(seeds.size(), 3U);

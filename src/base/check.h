@@ -1,4 +1,4 @@
-// CHECK and DCHECK: the programmer was wrong, and going on would do harm.
+// CHECK and DCHECK: programming errors after which going on would do harm.
 //
 // CHECK(condition) or CHECK(condition, "what this means") prints file, line, condition and text on
 // standard error and aborts. DCHECK is the same in builds without NDEBUG and costs nothing with it.

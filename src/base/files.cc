@@ -49,7 +49,7 @@ constexpr std::array kErrnoMeanings = {
     ErrnoMeaning{EBUSY, StatusCode::kUnavailable, "try again"},
 };
 
-// Closes on scope exit; read-only descriptors have no close error worth telling.
+// Closes on scope exit; read-only descriptors have no close error worth reporting.
 struct ScopedDescriptor {
   int value;
   explicit ScopedDescriptor(int descriptor) : value(descriptor) {}
@@ -76,7 +76,7 @@ DirectoryEntry::Kind KindOf(const std::string& folder, const dirent& entry) {
     case DT_LNK:
       return Kind::kSymlink;
     case DT_UNKNOWN:
-      break;  // some network file systems do not say
+      break;  // some network file systems do not report it
     default:
       return Kind::kOther;
   }

@@ -93,8 +93,7 @@ TEST(AtomicFile, LeavesTheOldFileWithoutCommit) {
 
 TEST(AtomicFile, FullDiskIsKeptUntilCommitAndLeavesNothing) {
   const TestFolder folder;
-  // A child of its own: the limit on file sizes stands in for a full disk and cannot be raised
-  // again.
+  // A child of its own: the limit on file sizes simulates a full disk and cannot be raised again.
   const pid_t child = fork();
   if (child == 0) {
     signal(SIGXFSZ, SIG_IGN);
@@ -132,7 +131,7 @@ TEST(AtomicDirectory, ExchangesTheWholeFolder) {
   EXPECT_THAT(Names(folder.path()), ::testing::ElementsAre("out"));
 }
 
-TEST(AtomicDirectory, KeepsTheOldOneUnlessToldToReplace) {
+TEST(AtomicDirectory, KeepsTheOldOneWithoutReplace) {
   const TestFolder folder;
   ASSERT_TRUE(MakeDirectories(folder.File("out/sub")).ok());
   {

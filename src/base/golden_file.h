@@ -1,6 +1,6 @@
 // For tests of files that are made from declarations in the sources, and are kept in the tree
-// because people read them there. SONDE_UPDATE_GOLDEN=1 writes such a file anew (`make golden`,
-// which runs the tests whose names end in "IsCurrent"); otherwise the test fails when it differs.
+// because people read them there. SONDE_UPDATE_GOLDEN=1 rewrites such a file (`make golden`, which
+// runs the tests whose names end in "IsCurrent"); otherwise the test fails when it differs.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,8 +1,7 @@
 // 64-bit hashes for tables in memory: strings, integers, combinations.
 //
-// Built on one step, the two halves of a 64 x 64 bit product xored together. Not for files, whose
-// checksum is CRC-32C (the value may change between versions), and not against attackers.
-// Pure, any thread.
+// Built on one step, the two halves of a 64 x 64 bit product xored together. Not for files: values
+// may change between versions (files use CRC-32C). Not safe against attackers. Pure, any thread.
 #pragma once
 
 #include <cstddef>

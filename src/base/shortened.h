@@ -1,5 +1,5 @@
-// Names for sentences and narrow tables: those of kernels are as long as all that they were
-// generated for. Pure, any thread.
+// Short forms of names for sentences and narrow tables: generated kernels have very long ones.
+// Pure, any thread.
 #pragma once
 
 #include <cstddef>

@@ -30,7 +30,7 @@ enum class StatusCode {
   kOutOfRange,          // beyond the end of data, number too large
   kCorruptData,         // data does not keep to its format
   kUnavailable,         // may work later: busy, timed out, peer gone
-  kCancelled,           // somebody asked to stop
+  kCancelled,           // a stop was requested
   kUnimplemented,       // known, but not supported
   kInternal,            // an invariant of ours is broken, or an unforeseen system error
 };
@@ -61,7 +61,7 @@ class [[nodiscard]] Status {
   Status& Annotate(std::string_view context) &;
   Status&& Annotate(std::string_view context) && { return std::move(Annotate(context)); }
 
-  // For the rare place where a failure is rightly of no consequence; say why beside the call.
+  // For the rare place where a failure has no consequence; state the reason next to the call.
   void IgnoreError() const {}
 
  private:
@@ -86,7 +86,7 @@ Status CancelledError(std::string message);
 Status UnimplementedError(std::string message);
 Status InternalError(std::string message);
 
-// A T, or the Status that says why there is none. Reading the value of a failure is a CHECK.
+// A T, or the Status with the reason why there is none. Reading the value of a failure is a CHECK.
 template <class T>
 class [[nodiscard]] Result {
   static_assert(!std::is_reference_v<T>, "Result holds values; use a pointer");
@@ -164,7 +164,7 @@ Status TakeStatus(Result<T>&& result) {
 }  // namespace sonde::base
 
 namespace sonde {
-// The words of every signature and every failure, short for all folders.
+// Short names for all folders: they are part of nearly every signature.
 using base::Result;
 using base::Status;
 using base::StatusCode;

@@ -45,7 +45,7 @@ TEST(Status, CopiesAreIndependent) {
 
 TEST(Status, AnnotateLeavesOkAlone) { EXPECT_TRUE(Status::Ok().Annotate("context").ok()); }
 
-TEST(Result, PassesValuesAndFailuresOn) {
+TEST(Result, ForwardsValuesAndFailures) {
   EXPECT_EQ(*Quarter(12), 3);
   EXPECT_EQ(Quarter(6).status().message(), "odd: 3");
   EXPECT_EQ(Quarter(6).value_or(-1), -1);
@@ -67,7 +67,7 @@ TEST(ResultDeathTest, ValueOfFailureAborts) {
   EXPECT_DEATH((void)*Half(1), "CHECK failed.*odd: 1");
 }
 
-TEST(CheckDeathTest, TellsFileConditionAndText) {
+TEST(CheckDeathTest, PrintsFileConditionAndText) {
   EXPECT_DEATH(CHECK(1 == 2, "sums"), "status_test.cc:.*1 == 2: sums");
 }
 

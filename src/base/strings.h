@@ -59,8 +59,7 @@ std::optional<uint64_t> ParseUint64(std::string_view text);
 std::optional<double> ParseDouble(std::string_view text);
 
 // "123.456" -> 123456 ns. Any number of decimals, beyond the third rounded half to even; an
-// exponent
-// ("1.5e6") is allowed. Nullopt for anything else and beyond the range of int64_t.
+// exponent ("1.5e6") is allowed. Nullopt for anything else and beyond the range of int64_t.
 std::optional<int64_t> ParseMicrosecondsToNs(std::string_view text);
 
 // Large enough for every number below; the formatters return what they wrote.

@@ -27,7 +27,7 @@ std::string Hex(uint64_t value) {
   return text.data();
 }
 
-// Process numbers mean something only with it.
+// Identifies the boot and the PID namespace, within which process numbers are unique.
 std::string Machine() {
   const auto boot = ReadFile("/proc/sys/kernel/random/boot_id");
   std::array<char, 64> space = {};
@@ -91,7 +91,7 @@ Result<int> CreateNewFile(const std::string& path, mode_t mode) {
   return descriptor;
 }
 
-Result<int> CreateFileAnew(const std::string& path, mode_t mode) {
+Result<int> RecreateFile(const std::string& path, mode_t mode) {
   constexpr int kAttempts = 16;  // where other processes make the same file
   for (int attempt = 1;; attempt++) {
     Result<int> created = CreateNewFile(path, mode);
@@ -107,7 +107,7 @@ Result<int> CreateFileAnew(const std::string& path, mode_t mode) {
 
 void RemoveLeftovers(const std::string& folder) {
   const auto entries = ListDirectory(folder);
-  if (!entries.ok()) return;  // whoever works there meets it, too
+  if (!entries.ok()) return;  // the caller's own access fails, too
   std::string machine;
   for (const DirectoryEntry& entry : *entries) {
     const auto maker = MakerOf(entry.name);

@@ -24,7 +24,7 @@ void MakeOlder(const std::string& path, int64_t seconds) {
   ASSERT_EQ(::utimensat(AT_FDCWD, path.c_str(), times, AT_SYMLINK_NOFOLLOW), 0);
 }
 
-TEST(Temporaries, WhatAKilledProcessLeftGoesAndWhatALivingOneMakesStays) {
+TEST(Temporaries, FilesOfKilledProcessesAreRemovedThoseOfLivingOnesStay) {
   const TestFolder folder;
   int ready[2];
   ASSERT_EQ(::pipe(ready), 0);
@@ -74,7 +74,7 @@ TEST(Temporaries, PlantedLinksAreNotFollowed) {
   ASSERT_EQ(::symlink(folder.File("victim").c_str(), folder.File("link").c_str()), 0);
   const auto refused = CreateNewFile(folder.File("link"), 0600);
   EXPECT_EQ(refused.status().code(), StatusCode::kAlreadyExists);
-  // Of a name that the next call makes, which can be foreseen.
+  // A link under the name of the next call, which can be guessed.
   std::string next = TemporaryBeside(folder.File("table.csv"));
   const std::string end = ".partial";
   next.resize(next.size() - end.size());
@@ -90,7 +90,7 @@ TEST(Temporaries, PlantedLinksAreNotFollowed) {
   RemoveTree(next).IgnoreError();
 }
 
-TEST(Temporaries, AFileMadeAnewTakesThePlaceOfLinksAndFilesOnly) {
+TEST(Temporaries, ARecreatedFileReplacesLinksAndFilesOnly) {
   const TestFolder folder;
   const std::string victim = folder.File("victim");
   ASSERT_TRUE(WriteFileAtomically(victim, "precious").ok());
@@ -99,7 +99,7 @@ TEST(Temporaries, AFileMadeAnewTakesThePlaceOfLinksAndFilesOnly) {
   ASSERT_EQ(::symlink(folder.File("nothing").c_str(), folder.File("dangling").c_str()), 0);
   ASSERT_TRUE(WriteFileAtomically(folder.File("older"), "a longer text").ok());
   for (const char* name : {"symbolic", "hard", "dangling", "older", "new"}) {
-    const auto descriptor = CreateFileAnew(folder.File(name), 0600);
+    const auto descriptor = RecreateFile(folder.File(name), 0600);
     ASSERT_TRUE(descriptor.ok()) << name;
     EXPECT_EQ(::write(*descriptor, "text", 4), 4);
     ::close(*descriptor);
@@ -108,12 +108,12 @@ TEST(Temporaries, AFileMadeAnewTakesThePlaceOfLinksAndFilesOnly) {
   EXPECT_EQ(*ReadFile(victim), "precious");
   EXPECT_FALSE(PathExists(folder.File("nothing")));
   ASSERT_EQ(::mkfifo(folder.File("pipe").c_str(), 0600), 0);
-  EXPECT_EQ(CreateFileAnew(folder.File("pipe"), 0600).status().code(), StatusCode::kAlreadyExists);
-  EXPECT_EQ(CreateFileAnew(folder.path(), 0600).status().code(), StatusCode::kAlreadyExists);
-  EXPECT_FALSE(CreateFileAnew(folder.File("nowhere/file"), 0600).ok());
+  EXPECT_EQ(RecreateFile(folder.File("pipe"), 0600).status().code(), StatusCode::kAlreadyExists);
+  EXPECT_EQ(RecreateFile(folder.path(), 0600).status().code(), StatusCode::kAlreadyExists);
+  EXPECT_FALSE(RecreateFile(folder.File("nowhere/file"), 0600).ok());
 }
 
-TEST(Temporaries, TwoMayMakeTheSameFileAnewAtOnce) {
+TEST(Temporaries, TwoThreadsMayRecreateTheSameFileAtOnce) {
   constexpr int kRounds = 300;
   const TestFolder folder;
   std::barrier round(2);
@@ -121,7 +121,7 @@ TEST(Temporaries, TwoMayMakeTheSameFileAnewAtOnce) {
     int failures = 0;
     for (int i = 0; i < kRounds; i++) {
       round.arrive_and_wait();
-      const auto descriptor = CreateFileAnew(folder.File("same"), 0600);
+      const auto descriptor = RecreateFile(folder.File("same"), 0600);
       failures += descriptor.ok() ? 0 : 1;
       if (descriptor.ok()) ::close(*descriptor);
     }

@@ -1,4 +1,4 @@
-// Encoding of an argument set (dictionary entry kArgs): what a range was called with.
+// Encoding of an argument set (dictionary entry kArgs): the arguments of a range.
 //
 // A set is a sequence of fields: ArgHead, then `length` bytes padded with zeros to 4. Sets are
 // deduplicated by content at the writer, so that a record carries only a 4-byte id.
@@ -27,7 +27,7 @@ struct ArgHead {
 };
 static_assert(sizeof(ArgHead) == 12);
 
-// kInputs: u16 count, then per input one byte InputTag and what follows it.
+// kInputs: u16 count, then for each input one byte InputTag and its data.
 enum class InputTag : uint8_t {
   kNone = 0,
   kTensor = 1,      // u8 dtype (torch ScalarType code), u8 ndim, ndim * i64 sizes

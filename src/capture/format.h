@@ -49,7 +49,7 @@ struct FileHeader {
 static_assert(sizeof(FileHeader) == 64);
 
 // A segment is a FileHeader and then chunks, each a ChunkHeader and slot_count records. A chunk may
-// have no slots: it then only tells dropped_total. When a session ends cleanly or a thread ends,
+// have no slots: it then only reports dropped_total. When a session ends cleanly or a thread ends,
 // ranges still open on the thread follow as its last chunk, with kUnfinished as duration.
 struct ChunkHeader {
   uint32_t magic;
@@ -72,7 +72,7 @@ struct Record {
   uint64_t dur_kind;  // bits 0..47 duration in ticks, 48..55 RecordKind, 56..63 domain id
   uint32_t name;      // dictionary id, 0 = none
   uint32_t args;      // dictionary id of an argument set, 0 = none
-  uint32_t link;      // stack id, or as the kind says
+  uint32_t link;      // stack id, or what the kind defines
   int32_t sequence;   // sequence number or step number, -1 = none
 };
 static_assert(sizeof(Record) == 32);
@@ -100,7 +100,7 @@ struct MemoryHead {
   uint64_t pointer;
   int64_t size_bytes;
 };
-// kMemory, slot 1. Totals in bytes after the event, -1 where the allocator does not tell.
+// kMemory, slot 1. Totals in bytes after the event, -1 where the allocator does not report them.
 struct MemoryTail {
   int64_t total_allocated;
   int64_t total_reserved;
@@ -116,7 +116,7 @@ struct EntryHead {
   uint32_t crc;     // CRC-32C of the head after this field and of the unpadded payload
   uint16_t type;    // EntryType
   uint16_t flags;   // zero
-  uint32_t id;      // as the type says
+  uint32_t id;      // meaning depends on the type
   uint32_t length;  // bytes of payload
 };
 static_assert(sizeof(EntryHead) == 16);
@@ -151,11 +151,11 @@ enum class StopReason : uint32_t {
   kLimit = 6,  // max_bytes of the session
 };
 
-// A ring file: RingHeader, then kMaxOpenRanges OpenRange, then capacity slots of 32 bytes.
-// The owner thread writes `head`, `dropped`, `open_depth` and the slots; the drain thread `tail`.
-// Slots [tail, head) modulo capacity are valid and not yet in a segment, unless a chunk of this
-// thread says that it already holds them (the drain thread died between the two writes).
-// A ring whose magic is not set yet was just being made and holds nothing.
+// A ring file: RingHeader, then kMaxOpenRanges OpenRange, then capacity slots of 32 bytes. The
+// owner thread writes `head`, `dropped`, `open_depth` and the slots; the drain thread `tail`. Slots
+// [tail, head) modulo capacity are valid and not yet in a segment, unless a chunk of this thread
+// already holds them (the drain thread died between the two writes). A ring whose magic is not set
+// yet was just being made and holds nothing.
 struct RingHeader {
   uint64_t magic;
   uint32_t version;

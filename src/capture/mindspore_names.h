@@ -1,5 +1,5 @@
-// What MindSpore calls the modules, events and stages of its runtime, by the numbers that its
-// libraries and its file mindspore.op_range have for them; the same in 2.7 to 2.10.
+// MindSpore's names of the modules, events and stages of its runtime, by the numbers that its
+// libraries and its file mindspore.op_range use; the same in 2.7 to 2.10.
 //
 // Pure, any thread; the standard library alone.
 #pragma once
@@ -98,7 +98,7 @@ constexpr bool IsMindsporeLaunch(uint32_t event) {
   return event == kMindsporeKernelLaunch || event == kMindsporeLaunchTask;
 }
 
-// Name of the flows by which its threads hand tasks on.
+// Name of the flows from the thread that queues a task to the thread that runs it.
 inline constexpr std::string_view kHandOver = "hand-over";
 
 // "Default/layers-CellList/0-Block/qkv-Dense/MatMul-op0" -> "MatMul"; a name without a scope stays.

@@ -61,7 +61,7 @@ void EntryFile::Give(uint64_t first, std::span<const std::string> numbers) {
   }
 }
 
-// False where a number is still missing; the text is then as it was. Each number is of one text.
+// False where a number is still missing; the text is then unchanged. Each number is of one text.
 bool EntryFile::FillIn(std::string& text) {
   std::string filled;
   std::vector<uint64_t> used;

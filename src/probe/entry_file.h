@@ -1,10 +1,10 @@
 // Entries of a dump on their way into an ObjectFile. An entry whose numbers are still computed on a
 // device is held back, and all that comes after it, until the numbers were fetched, many at a time;
-// in the file everything stands as if it had been there at once.
+// in the file the order is the same as without waiting.
 //
-// In texts that wait, the JSON text "<mark><index>" stands for a number; indexes are given by who
-// computes them and count from 0. Memory: what is held back; ask held() and fetch in time.
-// Threads: one at a time. Errors: those of ObjectFile.
+// In texts that wait, the JSON text "<mark><index>" stands for a number; indexes are assigned by
+// the code that computes the numbers and count from 0. Memory: what is held back; ask held() and
+// fetch in time. Threads: one at a time. Errors: those of ObjectFile.
 #pragma once
 
 #include <cstdint>
@@ -31,8 +31,8 @@ class EntryFile {
 
   // Changes that are held back.
   size_t held() const { return held_.size(); }
-  // JSON texts of the numbers first, first + 1, ...; lets go what waited for them. They may come
-  // before the text that they belong to, which another thread is still rendering.
+  // JSON texts of the numbers first, first + 1, ...; entries that waited for them are released.
+  // They may come before the text that they belong to, which another thread is still rendering.
   void Give(uint64_t first, std::span<const std::string> numbers);
 
   Status Settle() { return file_.Settle(); }
@@ -55,7 +55,7 @@ class EntryFile {
   ObjectFile file_;
   std::string mark_;
   std::deque<Change> held_;
-  std::unordered_map<uint64_t, std::string> numbers_;  // that have come and were not used
+  std::unordered_map<uint64_t, std::string> numbers_;  // received, not used yet
 };
 
 }  // namespace sonde::probe

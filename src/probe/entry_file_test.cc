@@ -33,7 +33,7 @@ TEST_F(EntryFileTest, NothingWaits) {
   EXPECT_NE(base::ReadFile(path_).value().find("\"in\": 1"), std::string::npos);
 }
 
-TEST_F(EntryFileTest, WhatWaitsComesInItsOrder) {
+TEST_F(EntryFileTest, WaitingEntriesComeInTheirOrder) {
   file_->SetPart("a", "in", R"({"Max": "later 0", "Min": "later 1"})", true);
   file_->SetPart("b", "in", "7", false);
   file_->Finish("b");

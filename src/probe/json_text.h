@@ -12,7 +12,7 @@
 
 namespace sonde::probe {
 
-// In quotes; `text` is UTF-8, and what is not becomes U+FFFD.
+// In quotes; `text` is UTF-8; invalid bytes become U+FFFD.
 void AppendQuoted(std::string& out, std::string_view text);
 
 // A new line, indented by `depth` blanks.
@@ -23,7 +23,7 @@ void AppendReal(std::string& out, double value);
 void AppendInteger(std::string& out, int64_t value);
 void AppendNumber(std::string& out, const Number& number);
 
-// The list of a shape; its elements stand one deeper than `depth`.
+// The list of a shape; its elements are one level deeper than `depth`.
 void AppendShape(std::string& out, std::span<const int64_t> shape, size_t depth);
 
 }  // namespace sonde::probe

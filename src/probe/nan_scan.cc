@@ -6,7 +6,7 @@
 namespace sonde::probe {
 namespace {
 
-// Elements between two questions whether it was found: loops without exits become vector code.
+// Elements between two checks of the result: loops without exits become vector code.
 constexpr size_t kBlock = 4096;
 
 // NaN has all bits of the exponent and some below: without its sign it is above infinity. Signed

@@ -88,7 +88,7 @@ std::string Header(const TensorView& view) {
   return out.append(text);
 }
 
-// Hands the elements to a file, widened where numpy has no such type.
+// Writes the elements to a file, widened where numpy has no such type.
 class FileVisitor : public PieceVisitor {
  public:
   FileVisitor(std::FILE* file, const TensorView& view) : file_(file), view_(view) {}
@@ -129,7 +129,7 @@ Status WriteNumpyFile(const std::string& path, const TensorView& view) {
   if (TypeText(view.type).empty()) {
     return base::UnimplementedError(Concat("'", path, "' is not written: numpy has no such type"));
   }
-  SONDE_ASSIGN_OR_RETURN(const int descriptor, base::CreateFileAnew(path, kFileMode));
+  SONDE_ASSIGN_OR_RETURN(const int descriptor, base::RecreateFile(path, kFileMode));
   std::unique_ptr<std::FILE, Closer> file(fdopen(descriptor, "wb"));
   if (!file) {
     const int error = errno;

@@ -38,7 +38,7 @@ TEST(NumpyFileTest, HeaderEndsAlignedAndElementsAreRowMajor) {
   EXPECT_EQ(text.substr(128), Bytes(expected));
 }
 
-TEST(NumpyFileTest, WhatNumpyLacks) {
+TEST(NumpyFileTest, TypesThatNumpyLacks) {
   const base::TestFolder folder;
   const std::string path = base::JoinPath(folder.path(), "t.npy");
   const std::vector<uint16_t> data = {0x3f80, 0x4000};  // 1 and 2

@@ -5,10 +5,10 @@
 //
 // Members keep the order of their first appearance; one whose name begins with the moving prefix
 // moves to the end whenever it changes until it is finished. A member that has to wait for
-// another's place is written when that one is finished. Settle() writes the file anew, complete or
-// not at all, only if its order came out differently or a written member changed.
-// Memory: texts are held until they are written. Threads: one at a time. Errors: the first failure
-// to write is kept and ends writing; what is on disk stays valid.
+// another's place is written when that one is finished. Settle() rewrites the file, complete or not
+// at all, only if its order came out differently or a written member changed. Memory: texts are
+// held until they are written. Threads: one at a time. Errors: the first failure to write is kept
+// and ends writing; the file on disk stays valid.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ namespace sonde::probe {
 
 class ObjectFile {
  public:
-  // What surrounds the members, and their indentation: `head` ends with '{'.
+  // The text around the members, and their indentation: `head` ends with '{'.
   struct Frame {
     std::string head = {};        // "{\n "data": {"
     size_t depth = 0;             // of a member
@@ -44,8 +44,8 @@ class ObjectFile {
   void SetPart(const std::string& name, std::string_view key, std::string text);
   // A member with one text as value.
   void SetValue(const std::string& name, std::string text);
-  // Nothing is to come for this member: it may be written. One that is changed all the same starts
-  // anew, unless it is kept: then its parts stay in memory and can be changed one by one.
+  // The member is complete and may be written. A later change starts it again from nothing, unless
+  // it is kept: then its parts stay in memory and can be changed one by one.
   void Finish(const std::string& name, bool is_kept = false);
   void Remove(const std::string& name);
 
@@ -55,7 +55,7 @@ class ObjectFile {
 
   // Writes what is open, and everything in its right order. More may follow.
   Status Settle();
-  // The file lies elsewhere now (its folder was renamed).
+  // The file has a new path (its folder was renamed).
   void MovedTo(std::string path) { path_ = std::move(path); }
 
   const Status& status() const { return status_; }

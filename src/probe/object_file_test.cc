@@ -47,7 +47,7 @@ TEST_F(ObjectFileTest, IsValidAfterEveryMember) {
   EXPECT_EQ(Read(), before);
 }
 
-TEST_F(ObjectFileTest, ModulesMoveBehindWhatCameMeanwhile) {
+TEST_F(ObjectFileTest, ModulesMoveBehindLaterMembers) {
   ObjectFile file = Make();
   file.SetPart("Module.a.forward.0", "input", "1");
   file.SetPart("Torch.x.0.forward", "input", "2");
@@ -73,7 +73,7 @@ TEST_F(ObjectFileTest, AnOpenCallHoldsItsPlace) {
   EXPECT_LT(Read().find("Torch.x"), Read().find("\"b\""));
 }
 
-TEST_F(ObjectFileTest, AWrittenMemberBeginsAnewWithAllItsParts) {
+TEST_F(ObjectFileTest, AWrittenMemberIsRewrittenWithAllItsParts) {
   ObjectFile file = Make();
   file.SetPart("a", "input", "1");
   file.SetPart("a", "output", "1");
@@ -100,7 +100,7 @@ TEST_F(ObjectFileTest, ChangedAndRemovedMembers) {
   EXPECT_EQ(Read(),
             "{\n \"data\": {\n  \"a\": 3,\n  \"b\": {\n   \"input\": 1,\n   \"output\": 2\n  }\n"
             " }\n}");
-  // And on it goes after the file was written anew.
+  // Members can be added after the file was rewritten.
   file.SetValue("d", "4");
   file.Finish("d");
   EXPECT_NE(Read().find(",\n  \"d\": 4\n }\n}"), std::string::npos);
@@ -118,7 +118,7 @@ TEST_F(ObjectFileTest, WithoutAMovingPrefixPlacesAreKept) {
   EXPECT_EQ(Read(), "{\n \"Module.a.backward.0\": null,\n \"Torch.x.0.backward\": null\n}");
 }
 
-TEST_F(ObjectFileTest, SettleWritesWhatWasNeverFinished) {
+TEST_F(ObjectFileTest, SettleWritesUnfinishedMembers) {
   ObjectFile file = Make();
   file.SetPart("Torch.x.0.forward", "input", "1");
   ASSERT_TRUE(file.Settle().ok());
@@ -126,7 +126,7 @@ TEST_F(ObjectFileTest, SettleWritesWhatWasNeverFinished) {
 }
 
 TEST_F(ObjectFileTest, AFullDiskIsOneErrorAndLeavesNoFile) {
-  // A child of its own: the limit stands in for a full disk and cannot be raised again.
+  // A child of its own: the limit simulates a full disk and cannot be raised again.
   const pid_t child = fork();
   if (child == 0) {
     signal(SIGXFSZ, SIG_IGN);

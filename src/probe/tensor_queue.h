@@ -1,10 +1,10 @@
 // Files of tensors, written by a thread of their own so that the program need not wait.
 //
 // Elements are copied at Add(), since the program may change them. At most `limit_bytes` wait at a
-// time: who would exceed that waits until enough is written (a tensor larger than the limit alone
-// is taken when nothing else waits).
-// Threads: one adds and drains. In the child of a fork nothing is written any more. Errors: the
-// first failure since the last Drain() is its Status; what follows is written all the same.
+// time: a caller that would exceed that waits until enough is written (a tensor larger than the
+// limit alone is taken when nothing else waits). Threads: one adds and drains. In the child of a
+// fork nothing is written any more. Errors: the first failure since the last Drain() is its Status;
+// later tensors are written all the same.
 #pragma once
 
 #include <condition_variable>
@@ -27,11 +27,11 @@ class TensorQueue {
   explicit TensorQueue(uint64_t limit_bytes) : limit_bytes_(limit_bytes) {}
   TensorQueue(const TensorQueue&) = delete;
   TensorQueue& operator=(const TensorQueue&) = delete;
-  ~TensorQueue();  // writes what waits
+  ~TensorQueue();  // writes the waiting tensors
 
   // `dtype` as WriteTensorFile() takes it.
   void Add(std::string path, const TensorView& view, std::string_view dtype);
-  // Everything lies in the files.
+  // Returns when everything is in the files.
   Status Drain();
 
   uint64_t longest_bytes() const { return longest_bytes_; }  // most that ever waited

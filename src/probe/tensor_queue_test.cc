@@ -36,7 +36,7 @@ class TensorQueueTest : public testing::Test {
   std::array<int64_t, 2> strides_ = {1, 3};  // columns one after the other
 };
 
-TEST_F(TensorQueueTest, WritesWhatItWasGiven) {
+TEST_F(TensorQueueTest, WritesAllTensors) {
   ASSERT_TRUE(WriteTorchFile(Path(0), View(), "float32").ok());
   TensorQueue queue(100);
   for (int number = 1; number < 20; number++) {
@@ -63,7 +63,7 @@ TEST_F(TensorQueueTest, TakesOneThatIsLargerThanTheLimit) {
   EXPECT_EQ(queue.longest_bytes(), 48U);
 }
 
-TEST_F(TensorQueueTest, TellsTheFirstFailureAndGoesOn) {
+TEST_F(TensorQueueTest, ReportsTheFirstFailureAndGoesOn) {
   TensorQueue queue(1000);
   queue.Add("/nowhere/x.pt", View(), "float32");
   queue.Add(Path(1), View(), "float32");
@@ -73,7 +73,7 @@ TEST_F(TensorQueueTest, TellsTheFirstFailureAndGoesOn) {
   EXPECT_TRUE(queue.Drain().ok());
 }
 
-TEST_F(TensorQueueTest, WritesWhatWaitsAtTheEnd) {
+TEST_F(TensorQueueTest, WritesWaitingTensorsAtTheEnd) {
   {
     TensorQueue queue(1000);
     for (int number = 0; number < 9; number++) queue.Add(Path(number), View(), "float32");

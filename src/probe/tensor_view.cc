@@ -34,7 +34,7 @@ void GatherElements(const std::byte* from, int64_t stride_bytes, size_t count, s
   }
 }
 
-// Walks the rows (innermost dimension) of a view and hands their elements out.
+// Walks the rows (innermost dimension) of a view and passes their elements to a visitor.
 class RowWalk {
  public:
   RowWalk(const TensorView& view, PieceVisitor& visitor)

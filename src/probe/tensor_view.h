@@ -1,5 +1,4 @@
-// A tensor in host memory as the probe reads it: where it lies, what its elements are, how they
-// are spaced.
+// A tensor in host memory as the probe reads it: address, element type, shape and strides.
 //
 // The view owns nothing: data, shape and strides must outlive it. Sizes and strides in elements.
 // Threads: pure functions.
@@ -53,11 +52,11 @@ class PieceVisitor {
   virtual void Visit(const void* data, size_t count) = 0;
 };
 
-// Shows every element once; none of a tensor without memory. Elements that do not lie side by side
-// are copied together first, into a buffer of a few pages.
+// Visits every element once; none of a tensor without memory. Elements with gaps between them are
+// first copied into a buffer of a few pages.
 void VisitInOrder(const TensorView& view, PieceVisitor& visitor);
 
-// The same in whatever order costs least.
+// The same in the cheapest order.
 void VisitUnordered(const TensorView& view, PieceVisitor& visitor);
 
 }  // namespace sonde::probe

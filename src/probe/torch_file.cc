@@ -40,7 +40,8 @@ void AppendLe(std::string& out, T value) {
 
 // --- The pickle program ------------------------------------------------------------------------
 
-// torch keeps an old storage class for these; for the others it names the type beside the bytes.
+// torch keeps an old storage class for these; for the others it names the type in addition to the
+// bytes.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 13> kStorageClasses = {{
     {"bool", "BoolStorage"},
     {"int8", "CharStorage"},
@@ -139,13 +140,13 @@ struct Record {
   uint32_t crc = 0;
   uint64_t bytes = 0;
   uint64_t offset = 0;
-  bool is_wide = false;    // its size does not fit into 32 bits
-  bool lies_wide = false;  // nor does its offset
+  bool is_wide = false;         // its size does not fit into 32 bits
+  bool is_offset_wide = false;  // nor does its offset
 };
 
-// What the local and the central header of a stored record share.
+// The common part of the local and the central header of a stored record.
 void AppendCommonHeader(std::string& out, const Record& record, size_t extra_bytes) {
-  const bool is_zip64 = record.is_wide || record.lies_wide;
+  const bool is_zip64 = record.is_wide || record.is_offset_wide;
   const uint32_t bytes = record.is_wide ? kWide : static_cast<uint32_t>(record.bytes);
   AppendLe<uint16_t>(out, is_zip64 ? kZip64Version : 0);  // version needed
   AppendLe<uint16_t>(out, 0x0800);                        // names are UTF-8
@@ -159,14 +160,14 @@ void AppendCommonHeader(std::string& out, const Record& record, size_t extra_byt
   AppendLe(out, static_cast<uint16_t>(extra_bytes));
 }
 
-// The extra field that holds what is wide; empty for nothing.
+// The extra field with the wide numbers; empty where there are none.
 std::string WideField(const Record& record, bool with_offset) {
   std::string numbers;
   if (record.is_wide) {
     AppendLe(numbers, record.bytes);
     AppendLe(numbers, record.bytes);
   }
-  if (with_offset && record.lies_wide) AppendLe(numbers, record.offset);
+  if (with_offset && record.is_offset_wide) AppendLe(numbers, record.offset);
   if (numbers.empty()) return numbers;
   std::string field;
   AppendLe<uint16_t>(field, 1);
@@ -187,7 +188,7 @@ class Archive {
                      .bytes = bytes,
                      .offset = position,
                      .is_wide = bytes >= wide_from_,
-                     .lies_wide = position >= wide_from_};
+                     .is_offset_wide = position >= wide_from_};
     const std::string wide = WideField(record, false);
     const size_t data = position + kLocalHeaderBytes + record.name.size() + wide.size();
     size_t padding = 0;
@@ -218,7 +219,7 @@ class Archive {
       AppendLe<uint16_t>(out, 0);  // made by
       AppendCommonHeader(out, record, wide.size());
       out.append(10, '\0');  // comment, disk, attributes
-      AppendLe(out, record.lies_wide ? kWide : static_cast<uint32_t>(record.offset));
+      AppendLe(out, record.is_offset_wide ? kWide : static_cast<uint32_t>(record.offset));
       out.append(record.name).append(wide);
     }
     const uint64_t size = base + out.size() - begin;
@@ -237,7 +238,7 @@ class Archive {
   static constexpr size_t kExtraHeaderBytes = 4;
   static constexpr uint64_t kWideEndBytes = 44;  // behind its own length
 
-  // The directory's place with 64 bits, and where that is said.
+  // The directory's place with 64 bits, and the locator of that record.
   void AppendWideEnd(std::string& out, uint64_t begin, uint64_t size) const {
     const uint64_t count = records_.size();
     out.append("PK\x06\x06");
@@ -276,7 +277,7 @@ Status WriteAll(int descriptor, std::span<iovec> pieces, const std::string& path
 
 Status WriteParts(const std::string& path, std::string& lead, std::span<const std::byte> data,
                   std::string& trail) {
-  SONDE_ASSIGN_OR_RETURN(const int descriptor, base::CreateFileAnew(path, kFileMode));
+  SONDE_ASSIGN_OR_RETURN(const int descriptor, base::RecreateFile(path, kFileMode));
   std::array<iovec, 3> pieces = {{{lead.data(), lead.size()},
                                   {const_cast<std::byte*>(data.data()), data.size()},
                                   {trail.data(), trail.size()}}};

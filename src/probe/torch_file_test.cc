@@ -82,7 +82,7 @@ TEST(TorchFileTest, LargeSizesAndOffsetsAreZip64) {
   ASSERT_EQ(text.substr(wide_end, 4), "PK\x06\x06");
   const auto directory = base::LoadLe<uint64_t>(text.data() + wide_end + 48);
   ASSERT_EQ(text.substr(directory, 4), "PK\x01\x02");
-  // The elements' record: its sizes stand in the extra field, 64 bits each.
+  // The elements' record: its sizes are in the extra field, 64 bits each.
   const size_t name = text.find("archive/data/0", directory);
   ASSERT_NE(name, std::string::npos);
   const char* extra = text.data() + name + 14;

@@ -6,7 +6,7 @@
 namespace sonde::base {
 namespace {
 
-// Parts of both in which a run is looked for.
+// Ranges of both sequences that are searched for a run.
 struct Window {
   size_t a_begin = 0;
   size_t a_end = 0;
@@ -79,7 +79,7 @@ class Matcher {
     }
   }
 
-  // By what begins no run.
+  // Extends a run by equal elements that may not begin one.
   void Widen(const Window& window, CommonRun& run) const {
     while (run.a > window.a_begin && run.b > window.b_begin && a_[run.a - 1] == b_[run.b - 1]) {
       --run.a;

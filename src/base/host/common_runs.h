@@ -1,4 +1,4 @@
-// What two sequences have in common, as Python's difflib finds it: the longest run that both have,
+// Common runs of two sequences, as Python's difflib finds them: the longest run that both have,
 // then those before and behind it. Of runs of one length the first of `a` counts, then the first of
 // `b`.
 //
@@ -22,8 +22,8 @@ struct CommonRun {
 
 enum class Popular : uint8_t {
   kCounts,
-  // difflib's heuristic: of a `b` of 200 elements and more such as make up more than one of a
-  // hundred begin no run, but are part of those around them.
+  // difflib's heuristic: where `b` has 200 elements or more, an element that makes up more than 1 %
+  // of it begins no run, but may extend one.
   kBeginsNoRun,
 };
 

@@ -24,7 +24,7 @@ TEST(CommonRuns, LongestFirstThenThoseAround) {
   EXPECT_EQ(Of("ab", ""), Runs());
 }
 
-TEST(CommonRuns, WhatIsPopularBeginsNoneButWidensOthers) {
+TEST(CommonRuns, PopularElementsBeginNoRunButExtendOthers) {
   const std::string many(199, 'a');
   EXPECT_EQ(Of("bba", many + "b"), (Runs{{0, 199, 1}}));
   EXPECT_EQ(Of("xxab", many + "b", Popular::kBeginsNoRun), (Runs{{2, 198, 2}}));

@@ -1,5 +1,5 @@
-// Writes CSV as Python's csv module does by default, which is what the ecosystem's files are:
-// comma, quotes only where needed and doubled inside, rows ended by CR LF.
+// Writes CSV as Python's csv module does by default, the form of the ecosystem's files: comma,
+// quotes only where needed and doubled inside, rows ended by CR LF.
 //
 //   CsvWriter csv(&file);
 //   csv.Row({"Name", "Duration(us)"});
@@ -29,7 +29,7 @@ class CsvWriter {
   explicit CsvWriter(AtomicFile* file) : buffer_(file), file_(file) {}
 
   void Text(std::string_view text);
-  // The same for texts that others chose: with "'" before what a spreadsheet would run.
+  // The same for untrusted texts: with "'" before a text that a spreadsheet would run.
   void ForeignText(std::string_view text);
   void Int(int64_t value);
   void Uint(uint64_t value);
@@ -50,7 +50,7 @@ class CsvWriter {
     EndRow();
   }
 
-  // Hands the rest to the file. A row must not be open.
+  // Writes the rest to the file. A row must not be open.
   Status Finish();
   std::string Take();
 

@@ -27,7 +27,7 @@ TEST(CsvWriter, QuotesAsPythonDoes) {
             "\"\"\r\n");
 }
 
-TEST(CsvWriter, DefusesWhatASpreadsheetWouldRun) {
+TEST(CsvWriter, DefusesTextsThatASpreadsheetWouldRun) {
   for (const char* text : {"=1+1", "=cmd|' /C calc'!A0", "@SUM(A1)", "+cmd|'x'!A", "-2+cmd|'x'!A",
                            "\t=1", "\r=1", "-1;=x()", "-HYPERLINK(\"http://x\")"}) {
     EXPECT_TRUE(RunsInSpreadsheet(text)) << text;

@@ -131,7 +131,7 @@ std::string JsonValue::Dump() const {
 }
 
 Result<JsonDocument> JsonDocument::Parse(std::string_view text, std::string_view source) {
-  // The library tells where the text is broken by an exception only.
+  // The library reports the place of an error only by an exception.
   try {
     return JsonDocument(std::make_shared<const Node>(Node::parse(text.begin(), text.end())));
   } catch (const Node::parse_error& error) {

@@ -9,7 +9,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-TEST(Json, TellsWhereItIsBroken) {
+TEST(Json, ReportsThePlaceOfAnError) {
   const Status status = JsonDocument::Parse("{\n  \"a\": 1,\n  \"b\": }\n", "c.json").status();
   EXPECT_EQ(status.code(), StatusCode::kCorruptData);
   EXPECT_EQ(status.message(), "c.json: not valid JSON at line 3, column 8");

@@ -11,7 +11,7 @@ namespace {
 constexpr std::array<char, 16> kHex = {'0', '1', '2', '3', '4', '5', '6', '7',
                                        '8', '9', 'a', 'b', 'c', 'd', 'e', 'f'};
 
-// Bytes that stand for themselves inside quotes.
+// Bytes that need no escape inside quotes.
 constexpr std::array<bool, 256> MakePlain() {
   std::array<bool, 256> plain{};
   for (size_t c = 0x20; c < 0x80; ++c) plain[c] = c != '"' && c != '\\' && c != 0x7f;

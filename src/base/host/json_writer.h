@@ -50,7 +50,7 @@ class JsonWriter {
   // Any text between values, such as a line break; commas are not affected.
   void Layout(std::string_view blanks) { buffer_.Append(blanks); }
 
-  // Checks the balance and hands the rest to the file.
+  // Checks the balance and writes the rest to the file.
   Status Finish();
   // The text, for a writer without file.
   std::string Take();
@@ -67,7 +67,7 @@ class JsonWriter {
   bool spaced_;
   bool after_key_ = false;
   unsigned depth_ = 0;
-  uint64_t has_items_ = 0;  // bit d: something stands already at depth d
+  uint64_t has_items_ = 0;  // bit d: depth d has an item already
   uint64_t is_object_ = 0;  // bit d: depth d is an object
 };
 

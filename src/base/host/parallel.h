@@ -19,7 +19,7 @@ int AvailableThreads();
 
 struct ParallelOptions {
   int max_threads = 0;    // 0: AvailableThreads()
-  size_t grain_size = 1;  // least number of indices handed to a thread at a time
+  size_t grain_size = 1;  // least number of indices that a thread gets at a time
 };
 
 // Calls body(begin, end) for pieces that cover [0, count) once; returns when all are done.

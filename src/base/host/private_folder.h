@@ -1,6 +1,6 @@
-// A folder of temporary files that nobody else may enter, below TMPDIR: mode 0700, a name that
-// nobody can have taken before. Removed with the object; what a killed program left is removed by
-// the next one that makes such a folder. Errors: Status. Threads: one at a time.
+// A folder of temporary files that no other user may enter, below TMPDIR: mode 0700, a random name.
+// Removed with the object; the next program that makes such a folder removes those of killed ones.
+// Errors: Status. Threads: one at a time.
 #pragma once
 
 #include <memory>

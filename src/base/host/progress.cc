@@ -52,7 +52,7 @@ void ProgressBar::Draw(bool finished) {
   }
   if (mode_ == Options::Mode::kSilent) return;
   const uint64_t tenth = total_ == 0 ? 10 : done_ * 10 / total_;
-  // The last step is told by Finish(), with "Done".
+  // Finish() reports the last step, with "Done".
   if (!finished && (tenth == last_tenth_ || done_ == total_)) return;
   last_tenth_ = tenth;
   std::fprintf(out_, "%s: %llu/%llu%s\n", title_.c_str(), done, total, finished ? " Done" : "");

@@ -1,9 +1,9 @@
 // Progress of long work on standard error.
 //
-// On a terminal one line that is drawn anew: "Parsing: [####........] 1/3", at the end
-// "Parsing: [############] 3/3 Done". Elsewhere (log file, pipe) plain lines, at most one for each
-// tenth of the work: "Parsing: 1/3". Standard output stays free for results.
-// Threads: Advance() may be called from any.
+// On a terminal one line that is redrawn: "Parsing: [####........] 1/3", at the end "Parsing:
+// [############] 3/3 Done". Elsewhere (log file, pipe) plain lines, at most one for each tenth of
+// the work: "Parsing: 1/3". Standard output stays free for results. Threads: Advance() may be
+// called from any.
 #pragma once
 
 #include <cstdint>

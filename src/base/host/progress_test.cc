@@ -40,7 +40,7 @@ TEST(ProgressBar, PlainLinesStayFew) {
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 10);
 }
 
-TEST(ProgressBar, TerminalLineIsDrawnAnew) {
+TEST(ProgressBar, TerminalLineIsRedrawn) {
   const std::string text =
       Printed(ProgressBar::Options::Mode::kTerminal, 2, [](ProgressBar& bar) { bar.Advance(); });
   EXPECT_EQ(text, "\rParsing: [" + std::string(40, '.') + "] 0/2\rParsing: [" +

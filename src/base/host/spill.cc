@@ -23,12 +23,12 @@ constexpr size_t kHugePage = size_t{2} << 20U;
 // Clearing a huge page takes about 0.1 ms; where a virtual machine's host took the memory back, and
 // finds it again in small pages, 3.5 ms, and pages of the usual size are faster.
 constexpr auto kSlowHugePage = std::chrono::milliseconds(1);
-// Of the file: what is taken of it is written, and the next region begins behind it.
+// Of the file: a region that is taken is written to, and the next one begins behind it.
 constexpr size_t kFileUnit = size_t{64} << 10U;
 constexpr size_t kSpareBytes = size_t{16} << 20U;
-// What came less than that would come again: each page that is needed costs a fault.
+// Smaller gains are not worth it: each page that is needed again costs a fault.
 constexpr size_t kWorthShrinking = size_t{32} << 20U;
-constexpr auto kPause = std::chrono::milliseconds(2);  // after a round that was of no use
+constexpr auto kPause = std::chrono::milliseconds(2);  // after a round without effect
 
 size_t RoundedTo(size_t unit, size_t bytes) { return (bytes + unit - 1) / unit * unit; }
 size_t Rounded(size_t bytes) { return RoundedTo(kHugePage, bytes); }
@@ -145,7 +145,7 @@ void* SpillPool::AllocatePlain(size_t bytes, size_t most) {
   return memory;
 }
 
-// What was released a moment ago, and is of that size; null where there is none.
+// Memory of that size that was released shortly before; null where there is none.
 void* SpillPool::TakeSpare(size_t bytes) {
   const auto found = spares_.find(bytes);
   if (found == spares_.end()) return nullptr;
@@ -155,7 +155,7 @@ void* SpillPool::TakeSpare(size_t bytes) {
   return memory;
 }
 
-// Others go on while the space is taken, which is as slow as the disk.
+// Other threads go on while the space is taken, which is as slow as the disk.
 void* SpillPool::AllocateInFile(size_t bytes) {
   uint64_t offset = 0;
   {
@@ -222,7 +222,7 @@ void SpillPool::WatchSize(const std::stop_token& stop) {
 
 void SpillPool::Relieve() {
   if (!has_file_.load(std::memory_order_acquire)) return;
-  // Who walks while another does it would map again as fast as that gives back.
+  // A thread that walks meanwhile would map pages again as fast as they are given back.
   const std::lock_guard lock(size_mutex_);
   const Resident before = memory_->Now();
   least_of_files_ = std::min(least_of_files_, before.of_files);
@@ -238,7 +238,7 @@ void SpillPool::Relieve() {
   if (!was_worth_it) next_round_ = now + kPause;
 }
 
-// The pages leave this process; what is in them stays in the file.
+// The pages leave this process; their content stays in the file.
 void SpillPool::Shrink() {
   const std::lock_guard lock(mutex_);
   for (const auto& [memory, region] : regions_) madvise(memory, region.bytes, MADV_DONTNEED);

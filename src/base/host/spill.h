@@ -1,12 +1,12 @@
-// Memory for tables that may grow beyond what a program should hold: from a certain sum on it lies
-// in an unlinked file, and leaves the process whenever that has become too large.
+// Memory for tables that may grow beyond the memory a program should use: above a limit it is
+// mapped from an unlinked file, and leaves the process whenever that has become too large.
 //
 //   SpillPool pool({.folder = folder});
 //   SpillVector<Row> rows{SpillAllocator<Row>(&pool)};     // a std::vector like any other
 //   SpillSteps steps(&pool);
-//   for (Row& row : rows) { steps.Next(); ... }            // long loops over what lies there
+//   for (Row& row : rows) { steps.Next(); ... }            // long loops over such memory
 //
-// What has left comes back when it is touched, from the system's file cache or from the disk.
+// Pages that have left come back when they are touched, from the system's file cache or the disk.
 // Where the disk is full or the folder cannot be written, it stays plain memory. Threads: Allocate
 // and Release may be called from any; the vectors are as std::vector.
 #pragma once
@@ -33,8 +33,8 @@ class SpillPool {
  public:
   struct Options {
     std::string folder = "/tmp";             // for the file; on a disk, not in memory
-    size_t keep_bytes = size_t{160} << 20U;  // that may lie in plain memory
-    // Beyond, what lies in the file leaves memory. Of the whole process.
+    size_t keep_bytes = size_t{160} << 20U;  // limit of plain memory
+    // Above this size of the whole process, pages of the file leave memory.
     size_t resident_bytes = size_t{256} << 20U;
   };
   explicit SpillPool(Options options);
@@ -45,9 +45,10 @@ class SpillPool {
 
   void* Allocate(size_t bytes);
   void Release(void* memory, size_t bytes);
-  // Makes the process smaller where it has become too large. Done by itself every few milliseconds,
-  // in which a walk through what lies in the file can take in a hundred megabytes; so for whoever
-  // walks: free without a file, else some microseconds, or a wait for who does it. Any thread.
+  // Makes the process smaller where it has become too large. A thread of the pool does so every few
+  // milliseconds, but a loop over the file can touch a hundred megabytes meanwhile: such loops call
+  // this themselves. Free without a file, else some microseconds, or a wait for the thread that is
+  // at it. Any thread.
   void Relieve();
   // In the file.
   size_t spilled_bytes() const;
@@ -69,13 +70,13 @@ class SpillPool {
   mutable std::mutex mutex_;
   size_t kept_bytes_ = 0;
   bool with_huge_pages_ = true;          // until one was slow
-  std::multimap<size_t, void*> spares_;  // plain memory for the next that asks, by size
+  std::multimap<size_t, void*> spares_;  // plain memory for the next request, by size
   size_t spare_bytes_ = 0;
   int file_ = -1;
   uint64_t file_end_ = 0;
   std::map<void*, Region> regions_;  // those in the file
   std::atomic<bool> has_file_ = false;
-  std::mutex size_mutex_;                   // of what follows
+  std::mutex size_mutex_;                   // guards the members below
   std::unique_ptr<ResidentMemory> memory_;  // once there is a file
   size_t least_of_files_ = SIZE_MAX;        // that the process ever held
   std::chrono::steady_clock::time_point next_round_;
@@ -96,7 +97,7 @@ class SpillSteps {
   uint32_t steps_ = 0;
 };
 
-// std::is_sorted for what may lie in the pool's file, or leads there.
+// std::is_sorted for elements that may be in the pool's file, or refer to it.
 template <class Iterator, class Before>
 bool IsSorted(Iterator first, Iterator last, SpillPool* pool, const Before& before) {
   SpillSteps steps(pool);

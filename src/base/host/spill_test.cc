@@ -11,7 +11,7 @@
 namespace sonde::base {
 namespace {
 
-TEST(Spill, VectorsHoldWhatTheyWereGiven) {
+TEST(Spill, VectorsKeepTheirElements) {
   const TestFolder folder;
   SpillPool pool({.folder = folder.path(), .keep_bytes = size_t{4} << 20U, .resident_bytes = 0});
   {
@@ -28,7 +28,7 @@ TEST(Spill, VectorsHoldWhatTheyWereGiven) {
   EXPECT_EQ(pool.spilled_bytes(), 0U);
 }
 
-// Pages leave while others write to theirs: nothing of what lies in them may be lost.
+// Pages leave while other threads write to theirs: no content may be lost.
 TEST(Spill, ThreadsShareAPoolThatIsRelieved) {
   const TestFolder folder;
   SpillPool pool({.folder = folder.path(), .keep_bytes = 0, .resident_bytes = 0});

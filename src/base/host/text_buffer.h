@@ -1,5 +1,5 @@
-// A growing run of characters that the JSON and CSV writers append to; with a file behind it, it is
-// emptied into the file whenever it is full.
+// A growing text that the JSON and CSV writers append to; with a file, it is written to the file
+// whenever it is full.
 //
 // Errors: a failed write is kept by the AtomicFile, whose Commit() returns it.
 // Threads: one.
@@ -32,7 +32,7 @@ class TextBuffer {
     *Reserve(1) = c;
     ++size_;
   }
-  // Room for `size` characters; say afterwards with Advance() how many were written.
+  // Room for `size` characters; Advance() then takes the number that was written.
   char* Reserve(size_t size) {
     if (capacity_ - size_ < size) [[unlikely]]
       MakeRoom(size);
@@ -40,7 +40,7 @@ class TextBuffer {
   }
   void Advance(size_t size) { size_ += size; }
 
-  // Hands everything to the file; needs one.
+  // Writes everything to the file; needs one.
   Status Flush();
   // All the text since the start or the last Take(); needs a buffer without file.
   std::string Take();
