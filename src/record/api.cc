@@ -33,7 +33,7 @@ inline uint32_t MarkerWord(sonde_domain domain) {
   return sonde::record::IsDomainRecorded(domain) ? word : 0;
 }
 
-// After the session's word was read: what is recorded under it has a name of it, or none.
+// To be called after the session's word was read: a record under it has a name of it, or none.
 inline sonde_name NameOnce(const char* text, size_t length) {
   if (text == nullptr) return 0;
   Recorder::Get().OpenPendingChild();

@@ -22,7 +22,7 @@ using base::Crc32c;
 // disk is full.
 constexpr uint64_t kDictionaryReserve = 256 * 1024;
 constexpr uint64_t kMaxSegmentBytes = 64ull << 20;
-// In keep-last mode the span to keep lies in about this many segments.
+// In keep-last mode the span to keep takes about this many segments.
 constexpr int64_t kSegmentsPerSpan = 8;
 
 std::string FileName(const std::string& folder, const char* kind, uint32_t number) {
@@ -86,7 +86,7 @@ int DictionaryFile::Create(const CaptureIdentity& identity, uint32_t number) {
                        MakeHeader(capture::kDictionaryMagic, number, identity), &file_);
   if (result != 0) return result;
   size_ = sizeof(capture::FileHeader);
-  // Only a precaution: without it the last words may be missing when the disk is full.
+  // Only a precaution: without it the end mark may be missing when the disk is full.
   file_.Reserve(kDictionaryReserve);
   return 0;
 }

@@ -17,7 +17,7 @@
 
 namespace sonde::record {
 
-// What all files of one capture share.
+// Common to all files of one capture.
 struct CaptureIdentity {
   std::string folder;  // <span>/SONDE
   uint64_t session_id = 0;
@@ -54,7 +54,7 @@ class DictionaryFile {
   std::string buffer_;
 };
 
-// What a drain of one ring hands over: one or two pieces of the ring, in order.
+// The result of draining one ring: one or two pieces of the ring, in order.
 struct ChunkSource {
   uint32_t thread_index = 0;
   uint64_t first_slot = 0;

@@ -14,7 +14,7 @@ namespace sonde::record {
 namespace {
 
 #if defined(__x86_64__)
-// The kernel removes "tsc" from the list when it found the counters of two cores apart.
+// The kernel removes "tsc" from the list when the counters of two cores differ.
 bool KernelTrustsTsc() {
   const int fd = open("/sys/devices/system/clocksource/clocksource0/available_clocksource",
                       O_RDONLY | O_CLOEXEC);

@@ -18,7 +18,7 @@ HttpResponse FromStatus(const Status& status) {
   return HttpError(status.code() == StatusCode::kPermissionDenied ? 403 : 400, status.message());
 }
 
-// Reads the body into `config`; *listed false: this rank is not meant.
+// Reads the body into `config`; *listed false: the list of ranks excludes this one.
 Status ReadBody(const std::string& body, SessionConfig* config, bool* listed) {
   *listed = true;
   if (body.empty()) return {};
@@ -50,7 +50,7 @@ HttpResponse StopProfile(Recorder* recorder) {
   const int result = recorder->Stop(&path);
   if (path.empty()) return FromErrno(result == 0 ? -EALREADY : result);
   std::string answer = "{\"path\": " + QuoteJson(path);
-  // What was written before the error is there and reads well.
+  // The part before the error is complete and readable.
   if (result != 0) answer += ", \"error\": " + QuoteJson(LastError());
   return {200, answer + "}"};
 }

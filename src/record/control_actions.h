@@ -1,4 +1,4 @@
-// What the control address does: POST /start_profile, POST /stop_profile, GET /status.
+// Actions of the control address: POST /start_profile, POST /stop_profile, GET /status.
 #pragma once
 
 #include "record/http_request.h"

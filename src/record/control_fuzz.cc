@@ -1,5 +1,5 @@
-// Fuzz target of what strangers and files say to the recorder: requests to the control address, and
-// options as their bodies and profiler_config.json hold them.
+// Fuzz target of the recorder's untrusted inputs: requests to the control address, and options in
+// their bodies and in profiler_config.json.
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -16,7 +16,7 @@ void TakeOptions(std::string_view text) {
   const auto options = ParseJson(text);
   if (!options.ok()) return;
   SessionConfig config = SessionConfig::FromC(nullptr);
-  ApplyOptions(*options, &config).IgnoreError();  // what is wrong is told; here nothing may crash
+  ApplyOptions(*options, &config).IgnoreError();  // errors are reported; nothing may crash
   WithDefaults(std::string(text), *options, config.options);
   RankIsListed(options->Find("rank_list")).status().IgnoreError();
   if (const JsonValue* folder = options->Find("directory"); folder != nullptr) {

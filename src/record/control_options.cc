@@ -61,7 +61,7 @@ Status ApplySwitches(const JsonValue& options, SessionConfig* config) {
   const JsonValue* activities = options.Find("activities");
   if (activities != nullptr) {
     if (!activities->Is(Type::kArray)) return WrongType("activities", "a list");
-    // Also of the device alone: where there is none, operators are what the device did.
+    // Also of the device alone: where there is none, the operators are the device's work.
     config->features &= ~uint32_t{SONDE_FEATURE_OPS};
     if (!activities->items.empty()) config->features |= SONDE_FEATURE_OPS;
   }
@@ -71,7 +71,7 @@ Status ApplySwitches(const JsonValue& options, SessionConfig* config) {
 Status ApplyMarkers(const JsonValue& options, SessionConfig* config) {
   for (const char* key : {"mstx", "msprof_tx"}) {
     const JsonValue* value = options.Find(key);
-    // False is the peers' default and does not take away what the program itself asked for.
+    // False is the peers' default and does not remove features that the program itself asked for.
     if (value != nullptr && value->boolean) config->features |= SONDE_FEATURE_MARKERS;
   }
   for (const char* key : {"mstx_domain_include", "mstx_domain_exclude"}) {
@@ -112,7 +112,7 @@ Status ApplyFolderAndLimits(const JsonValue& options, SessionConfig* config) {
   return {};
 }
 
-// Empty for what is no number, text, true or false.
+// Empty for other values than numbers, texts, true and false.
 std::string ScalarText(const JsonValue& value) {
   char number[32];
   switch (value.type) {

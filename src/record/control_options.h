@@ -1,9 +1,9 @@
-// What a request body or a control file may say about a session, in the words of the profilers that
-// users know: with_stack, record_shapes, profile_memory, with_modules, activities, mstx, domain
-// lists, directory, worker_name, keep_last_seconds, max_bytes, rank_list.
+// Options of a session in a request body or a control file, named as in the profilers that users
+// know: with_stack, record_shapes, profile_memory, with_modules, activities, mstx, domain lists,
+// directory, worker_name, keep_last_seconds, max_bytes, rank_list.
 //
-// What the recorder does not know itself (level, export_type ...) travels on as the session's
-// options text, for listeners and for whoever reads the capture. Threads: pure functions.
+// Options that the recorder does not know (level, export_type ...) are passed on as the session's
+// options text, for listeners and for readers of the capture. Threads: pure functions.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +17,12 @@
 
 namespace sonde::record {
 
-// Overrides `config` with what `options`, a JSON object, says. Wrong types are errors; unknown keys
-// are not.
+// Overrides `config` with the members of `options`, a JSON object. Wrong types are errors; unknown
+// keys are not.
 Status ApplyOptions(const JsonValue& options, SessionConfig* config);
 
-// The options text of a session: `text`, which is the object `options`, and of the defaults' text
-// what it leaves open (numbers, texts, true and false).
+// The options text of a session: `text`, which is the object `options`, completed by the defaults'
+// text (numbers, texts, true and false).
 std::string WithDefaults(const std::string& text, const JsonValue& options,
                          const std::string& defaults);
 

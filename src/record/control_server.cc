@@ -194,11 +194,11 @@ bool ControlServer::Advance(Connection* connection) {
     case HttpParse::kNeedMore:
       return true;
     case HttpParse::kNeedContinue:
-      if (!connection->told_continue) {
+      if (!connection->sent_continue) {
         constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
         send(connection->fd, kContinue.data(), kContinue.size(), MSG_NOSIGNAL);
       }
-      connection->told_continue = true;
+      connection->sent_continue = true;
       return true;
     case HttpParse::kDone:
       response = handler_(request);

@@ -47,7 +47,7 @@ class ControlServer {
     int fd;
     int64_t deadline_ns;
     std::string received;
-    bool told_continue = false;
+    bool sent_continue = false;
   };
   [[nodiscard]] int ListenTcp(uint16_t port);
   [[nodiscard]] int ListenUnix(const std::string& path);

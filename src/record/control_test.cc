@@ -241,13 +241,13 @@ TEST_F(ControlTest, OtherUsersAreRefused) {
   EXPECT_EQ(ask_as(kStranger, false), 403);
   for (int i = 0; i < 20; ++i) ask_as(kStranger, true);
   EXPECT_EQ(StatusOf(Request("GET /status")), 200);
-  EXPECT_EQ(CurrentStatus().state, 0u) << "a stranger has started a recording";
+  EXPECT_EQ(CurrentStatus().state, 0u) << "another user has started a recording";
   EXPECT_EQ(ask_as(0, false), 200);
 }
 
 TEST_F(ControlTest, SlowAndSilentClientsHoldUpNobody) {
-  // A server that serves one after another never answers before the silent ones' time is over; one
-  // that does not may be kept from it by a busy machine now and then.
+  // A server that serves one client after another never answers before the silent ones' time is
+  // over; other servers may do so now and then, on a busy machine.
   bool answered_before = false;
   for (int attempt = 0; attempt < 10 && !answered_before; ++attempt) {
     std::vector<int> silent;
@@ -279,7 +279,7 @@ TEST_F(ControlTest, WaitsWhileTheProgramHasNoDescriptorLeft) {
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
   const double seconds = static_cast<double>(end.tv_sec - begin.tv_sec) +
                          1e-9 * static_cast<double>(end.tv_nsec - begin.tv_nsec);
-  EXPECT_LT(seconds, 0.3) << "the thread must not turn in circles";
+  EXPECT_LT(seconds, 0.3) << "the thread must not spin";
   const std::string text = "GET /status HTTP/1.1\r\nHost: localhost:" + port_ + "\r\n\r\n";
   send(client, text.data(), text.size(), MSG_NOSIGNAL);
   EXPECT_EQ(StatusOf(ReadToEnd(client)), 200);
@@ -386,10 +386,10 @@ TEST(ControlOptions, WordsOfTheKnownProfilers) {
   EXPECT_EQ(config.worker_name, "w");
   const Result<JsonValue> device = ParseJson(R"({"activities": ["NPU"]})");
   ASSERT_TRUE(ApplyOptions(*device, &config).ok());
-  EXPECT_NE(config.features & SONDE_FEATURE_OPS, 0u) << "what the device did, where it is the CPU";
+  EXPECT_NE(config.features & SONDE_FEATURE_OPS, 0u) << "work of the device, where it is the CPU";
 }
 
-TEST(ControlOptions, WhatARequestLeavesOpenIsThatOfTheDefaults) {
+TEST(ControlOptions, MissingOptionsOfARequestAreThoseOfTheDefaults) {
   const auto merged = [](const std::string& text, const std::string& defaults) {
     return WithDefaults(text, *ParseJson(text), defaults);
   };

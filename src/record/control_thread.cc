@@ -124,7 +124,7 @@ void ControlThread::EndThread() {
 }
 
 void ControlThread::WakeThread() {
-  if (!wake_identity_.Holds(wake_fd_)) return;  // the program closed it: the thread looks by itself
+  if (!wake_identity_.Holds(wake_fd_)) return;  // the program closed it: the thread polls
   const uint64_t one = 1;
   // Can only fail when the thread has been woken already.
   [[maybe_unused]] const ssize_t ignored = write(wake_fd_, &one, sizeof(one));
@@ -149,7 +149,7 @@ void ControlThread::Loop() {
 }
 
 void ControlThread::DropInChild() {
-  // Another thread of the parent may have held them.
+  // Another thread of the parent may have held the locks.
   new (&mutex_) std::mutex;
   new (&routes_mutex_) std::mutex;
   server_.AbandonInChild();

@@ -30,7 +30,8 @@ class ControlThread {
   [[nodiscard]] int Watch(const std::string& folder, const SessionConfig& defaults);
   std::string Address();
 
-  // What POST `path` does beyond the recorder's own; no function: nothing any more. Any thread.
+  // Sets the function for POST `path`, in addition to the recorder's own; none removes it. Any
+  // thread.
   struct Route {
     sonde_control_function function = nullptr;
     void* user = nullptr;
@@ -40,7 +41,7 @@ class ControlThread {
   // would wait for itself.
   void Close();
 
-  // The same, but gives up when somebody else is at it or the thread does not end within a second.
+  // The same, but gives up when another thread is at it or the thread does not end within a second.
   void CloseAtExit();
 
   DynamicConfig& dynamic() { return dynamic_; }

@@ -234,7 +234,7 @@ uint64_t Dictionary::bytes_written() {
 void Dictionary::Write(EntryType type, uint32_t id, std::string_view payload) {
   if (file_ == nullptr) return;
   const int result = file_->Append(type, id, {payload});
-  // Not detached: the space reserved for the end mark may still take a small entry.
+  // The file stays attached: the space reserved for the end mark may still take a small entry.
   if (result != 0) write_error_.store(result, std::memory_order_relaxed);
 }
 

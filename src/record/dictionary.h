@@ -1,20 +1,20 @@
 // Everything that records refer to by number: names, domains, argument sets, frames, stacks,
 // threads; and facts about the process: metadata and issues. Kept for the life of the process;
 // while a capture file is attached each new entry is written to it before its number is given out,
-// so that no record can refer to an entry that a crash has lost. What differs each time (texts of
-// markers, arguments of one record: NameOnce, ArgsOnce) is kept while the session runs; its number
-// is another one's in the next.
+// so that no record can refer to an entry that a crash has lost. Texts of markers and arguments of
+// one record (NameOnce, ArgsOnce) differ each time: they are kept while the session runs, and the
+// next session reuses their numbers.
 //
 // In a session that keeps only the last seconds the file would grow without limit where programs
-// make new names, shapes or stacks all the time. There the drain thread tells which entries its
+// make new names, shapes or stacks all the time. There the drain thread reports which entries its
 // chunks refer to (NoteUse), and now and then goes over to a new file with those that kept records
 // need (Rotate). In memory entries stay: ids are good for the life of the process. So that they
 // cannot fill it, beyond kMaxTextBytes new names share one entry, new argument sets and stacks are
-// left out, and an issue says so.
+// left out, and an issue reports it.
 //
-// Threads: any. Known entries are found without a lock; adding and writing are serialised.
-// Errors: a write that fails is remembered (write_error); numbers stay valid. The drain thread
-// looks at write_error and stops the session.
+// Threads: any. Known entries are found without a lock; adding and writing are serialised. Errors:
+// a write that fails is remembered (write_error); numbers stay valid. The drain thread checks
+// write_error and stops the session.
 #ifndef SONDE_RECORD_DICTIONARY_H_
 #define SONDE_RECORD_DICTIONARY_H_
 
@@ -116,12 +116,13 @@ class Dictionary {
   void UseStack(uint32_t id);
   void NeedName(uint32_t id);
   void NeedFrame(uint32_t id);
-  void NeedParts(capture::EntryType type, std::string_view bytes);  // what an entry refers to
+  void NeedParts(capture::EntryType type,
+                 std::string_view bytes);  // the entries that an entry refers to
   void WriteArgs(uint32_t id);
   void WriteStack(uint32_t id);
   void MarkNew(capture::EntryType type, uint32_t id);
 
-  // Numbers of a table that hold something for one session each, and something else in the next.
+  // Numbers of a table whose entries hold for one session; the next one reuses them.
   struct PassingIds {
     std::vector<uint32_t> ids;
     size_t used = 0;  // in this session

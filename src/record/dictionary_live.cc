@@ -113,7 +113,7 @@ void Dictionary::NeedParts(EntryType type, std::string_view bytes) {
   }
 }
 
-// What an entry refers to stands before it.
+// An entry follows the entries that it refers to.
 void Dictionary::WriteArgs(uint32_t id) {
   const std::string_view set = args_.entries()[id - 1];
   if (set.data() == nullptr) return;  // was of another session
@@ -167,7 +167,7 @@ void Dictionary::EndThread(uint32_t index) {
   }
 }
 
-// Everything that is written while it is new: it stands in the file, and may be used right now.
+// Called for each new entry that is written: it is in the file, and may be used right now.
 void Dictionary::MarkNew(EntryType type, uint32_t id) {
   if (type == EntryType::kName) live_names_.Use(id, now_s_);
   if (type == EntryType::kArgs) live_args_.Use(id, now_s_);

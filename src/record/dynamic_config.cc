@@ -15,7 +15,7 @@ using Type = JsonValue::Type;
 
 constexpr size_t kMaxFileBytes = 256 * 1024;
 
-// What users of dynamic profiling know, with the same defaults.
+// The options of dynamic profiling, with the same defaults.
 constexpr char kDefaultFile[] = R"({
     "activities": ["CPU", "NPU"],
     "prof_dir": "./",
@@ -50,8 +50,8 @@ constexpr char kDefaultFile[] = R"({
 }
 )";
 
-// What tells one state of the file from the next; all zero: no such file. Size and inode help where
-// two changes fall into one tick of the file system's clock.
+// Identity of one state of the file; all zero: no such file. Size and inode help where two changes
+// fall into one tick of the file system's clock.
 FileVersion VersionOf(const std::string& path) {
   struct stat info{};
   if (stat(path.c_str(), &info) != 0) return {};

@@ -1,11 +1,11 @@
 // Profiling by a control file that may change while the program runs ("dynamic profiling").
 //
 // The watched folder holds profiler_config.json, made with defaults when absent. Only a change of
-// the file counts. It then says at which step to record, for how many steps,
-// and how; a profile covers warmup + active steps. Steps are announced by OnStep.
+// the file counts. It then gives the first step to record, the number of steps and the options; a
+// profile covers warmup + active steps. Steps are announced by OnStep.
 //
 // Threads: Poll on the control thread, OnStep on any; the session starts and stops on the thread
-// that announces the steps. Errors in the file are told on standard error and otherwise ignored.
+// that announces the steps. Errors in the file are printed on standard error and otherwise ignored.
 #pragma once
 
 #include <cstdint>
@@ -58,7 +58,7 @@ class DynamicConfig {
 
   Status ReadRequest(const std::string& text, Request* request, bool* listed) const;
   void TakeFile(const std::string& text);
-  // What the step needs done, decided under the mutex and done outside it.
+  // The action for a step, decided under the mutex and done outside it.
   enum class Act { kNothing, kPrepare, kStart, kStop, kLate };
   Act Decide(int64_t step, Request* request);
   void Do(Act act, int64_t step, const Request& request);

@@ -23,7 +23,7 @@ class DynamicTest : public SessionTest {
   }
   void TearDown() override { sonde_session_stop(nullptr, 0); }
 
-  // Changes the file and lets it be seen.
+  // Changes the file and polls it.
   void Write(const std::string& text) {
     const std::string path = folder_.File("control/profiler_config.json");
     ASSERT_TRUE(base::WriteFileAtomically(path, text).ok());
@@ -36,7 +36,7 @@ class DynamicTest : public SessionTest {
     return "{\"prof_dir\": \"" + folder_.path() + "\", \"mstx\": true, " + more + "}";
   }
 
-  // Announces a step and tells whether it is recorded.
+  // Announces a step and returns whether it is recorded.
   bool Step(int64_t number) {
     dynamic_.OnStep(number);
     if (sonde_recording() != 0) sonde_mark(Name("in step " + std::to_string(number)), 0, 0);
@@ -95,7 +95,7 @@ TEST_F(DynamicTest, StepsCountThemselves) {
   EXPECT_FALSE(Step(-1));
 }
 
-TEST_F(DynamicTest, LateStartAndBadFilesAreToldAndIgnored) {
+TEST_F(DynamicTest, LateStartAndBadFilesAreReportedAndIgnored) {
   EXPECT_FALSE(Step(7));
   testing::internal::CaptureStderr();
   Write(Ask("\"start_step\": 5"));

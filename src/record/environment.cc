@@ -1,5 +1,5 @@
-// Control by environment variables, as sonde.h lists them; part of the shared library only. What
-// the user asked for and cannot have is one line on standard error, and the program goes on.
+// Control by environment variables, as sonde.h lists them; part of the shared library only. A
+// setting that cannot be used is reported in one line on standard error, and the program goes on.
 #include <charconv>
 #include <cstdlib>
 #include <cstring>

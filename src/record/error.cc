@@ -58,7 +58,8 @@ void PrintMessage(const char* format, ...) {
   va_end(arguments);
   used = std::min<int>(used, sizeof(line) - 2);
   line[used] = '\n';
-  // One write, so that lines of several processes do not mix. Nobody is left to tell if it fails.
+  // One write, so that lines of several processes do not mix. A failure cannot be reported any
+  // more.
   [[maybe_unused]] const ssize_t ignored =
       write(STDERR_FILENO, line, static_cast<size_t>(used) + 1);
 }

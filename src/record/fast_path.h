@@ -3,10 +3,10 @@
 //
 // How a record is made. Each thread owns a ring (RingWriter, reached by one initial-exec TLS
 // pointer). `word` of the ring equals sonde_features_ exactly while the ring belongs to the session
-// that records now, so that one compare tells "recording, and into this ring". A range is kept in
+// that records now, so that one compare answers "recording, and into this ring". A range is kept in
 // the ring's open stack until it ends, then becomes one 32-byte slot. Nothing here allocates,
-// locks, calls the system or waits, but once: a ring begins small and grows to its size when a
-// thread has filled it for the first time. A full ring drops the record and counts it.
+// locks, calls the system or waits, with one exception: a ring begins small and grows to its size
+// when a thread has filled it for the first time. A full ring drops the record and counts it.
 //
 // Why stopping is safe. The owner sets `busy` before it compares `word` with sonde_features_ and
 // clears it (release) after its record is committed. A stopper clears sonde_features_, makes every
@@ -206,7 +206,7 @@ inline void PopBelow(uint32_t word, uint64_t kinds, uint32_t above, uint64_t end
   RingWriter* ring = Enter(word, false);
   if (ring == nullptr) return;
   if (ring->open_depth > capture::kMaxOpenRanges) {
-    SetDepth(ring, ring->open_depth - 1);  // which of them it is cannot be told
+    SetDepth(ring, ring->open_depth - 1);  // which of them it is is unknown
   } else {
     sonde_pop_misplaced_(ring, kinds, above, end_ticks);
   }

@@ -11,7 +11,7 @@
 namespace sonde::record {
 namespace {
 
-// Holds SIGXFSZ back on the calling thread; one that came meanwhile is taken off, not delivered.
+// Holds SIGXFSZ back on the calling thread; one that came meanwhile is discarded, not delivered.
 class HoldFileSizeSignal {
  public:
   HoldFileSizeSignal() {

@@ -1,9 +1,9 @@
 // Files of the recorder within a program that knows nothing of them. Results are 0 or a negative
 // errno (no text: callers know what they were doing). Any thread, but each object one at a time.
 //
-// Writes never raise SIGXFSZ in the host program: the signal is held back and taken off. A program
-// may close any descriptor (daemons close all), and its next file then has the same number: nothing
-// is written to, or accepted from, a descriptor that is not of what was opened.
+// Writes never raise SIGXFSZ in the host program: the signal is blocked and discarded. A program
+// may close any descriptor (daemons close all), and its next file then has the same number: the
+// recorder uses a descriptor only while it refers to the file that was opened.
 #ifndef SONDE_RECORD_FILE_H_
 #define SONDE_RECORD_FILE_H_
 
@@ -25,7 +25,7 @@ inline constexpr mode_t kFileMode = 0640;
 [[nodiscard]] int WriteWhole(int fd, iovec* iov, int count, uint64_t offset);
 
 // Makes sure that `size` bytes of the file from `offset` on have disk blocks, so that a mapping of
-// it cannot fault. What is there must not have been written: it may become zeros.
+// it cannot fault. That part must not have been written: it may become zeros.
 [[nodiscard]] int AllocateBlocks(int fd, uint64_t offset, uint64_t size);
 
 std::string ReadSmallFile(const std::string& path, size_t max_bytes);
@@ -38,7 +38,7 @@ std::string ReadSmallFile(const std::string& path, size_t max_bytes);
 
 void CloseFile(int* fd);  // -1 afterwards
 
-// What a descriptor stands for.
+// The file that a descriptor refers to.
 class DescriptorIdentity {
  public:
   DescriptorIdentity() = default;

@@ -1,4 +1,4 @@
-// Forked children: what several threads record while the child's capture is made, names that are
+// Forked children: records of several threads while the child's capture is made, names that are
 // given with the record, and children that outlive their parent.
 #include <sys/mman.h>
 #include <sys/wait.h>

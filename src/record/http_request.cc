@@ -41,7 +41,7 @@ bool ParseFields(std::string_view text, std::map<std::string, std::string>* fiel
   return true;
 }
 
-// Our own machine by any of its names, with our port or none.
+// This machine by any of its names, with our port or none.
 bool IsOurHost(std::string_view host, uint16_t port) {
   const std::string suffix = ":" + std::to_string(port);
   if (host.size() > suffix.size() && host.substr(host.size() - suffix.size()) == suffix) {

@@ -1,8 +1,7 @@
 // Just enough HTTP/1.1 for the control address: one request a connection, bounded in size.
 //
-// Refuses what a control address on this machine never needs: chunked bodies, foreign Host or
-// Origin headers (a web page in a browser must not start or stop anything). Threads: pure
-// functions.
+// Refuses chunked bodies and foreign Host or Origin headers, which a local client never sends (a
+// web page in a browser must not start or stop anything). Threads: pure functions.
 #pragma once
 
 #include <cstdint>

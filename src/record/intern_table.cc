@@ -34,7 +34,7 @@ uint32_t InternTable::Find(std::string_view bytes) const {
   }
 }
 
-// The list is the largest piece that is asked for at once: it grows only where that can be had.
+// The list is the largest single allocation: it grows only where the memory is available.
 bool InternTable::HasRoom() {
   if (entries_.size() < entries_.capacity()) return true;
   const size_t next = std::max<size_t>(entries_.capacity() * 2, 64);

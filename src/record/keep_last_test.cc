@@ -161,7 +161,7 @@ TEST_F(SessionTest, DictionaryOfTheLastSecondsDoesNotGrow) {
     }
     killed = CheckCapture(folder);
   };
-  // Whole, without what was used in the first second only: a segment may go while it is looked for.
+  // Complete, but without names of the first second: a segment may be deleted while it is searched.
   ASSERT_TRUE(WorkUntil(
       [&] {
         return !killed.names.empty() && killed.problems.empty() && killed.names.count(rare) == 0 &&

@@ -1,4 +1,4 @@
-// Which dictionary entries of one kind stand in the present dictionary file, and when records last
+// The dictionary entries of one kind that are in the present dictionary file, and when records last
 // referred to them. For sessions that keep only the last seconds (see Dictionary::Rotate).
 //
 // Ids count from 1. Times are seconds of any clock that begins above 0. Not thread-safe.
@@ -12,9 +12,9 @@ namespace sonde::record {
 
 class LiveEntries {
  public:
-  // A new file begins, in which nothing stands yet.
+  // A new, empty file begins.
   void BeginFile() { ++file_; }
-  // Notes a use now. True: the entry does not stand in the file; the caller writes it at once.
+  // Notes a use now. True: the entry is not in the file; the caller writes it at once.
   bool Use(uint32_t id, uint32_t now_s) {
     Entry& entry = At(id);
     entry.used_s = now_s;

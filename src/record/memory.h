@@ -1,4 +1,4 @@
-// Memory of the recorder where the program has none left.
+// Memory for the recorder when the program has none left.
 //
 // The recorder is a guest: it must not end the program for want of memory. In its library (not
 // where it is linked statically) allocations that fail are served from a reserve that is set aside

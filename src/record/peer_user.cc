@@ -14,7 +14,7 @@
 namespace sonde::record {
 namespace {
 
-// "0100007F:1F90": as the list has it, which prints the address as the number that lies in memory.
+// "0100007F:1F90": the form of the list, which prints the address as the number in memory.
 std::string TableText(const sockaddr_in& name, bool mapped) {
   char text[48];
   snprintf(text, sizeof(text), "%s%08X:%04X", mapped ? "0000000000000000FFFF0000" : "",
@@ -22,8 +22,7 @@ std::string TableText(const sockaddr_in& name, bool mapped) {
   return text;
 }
 
-// Where the field begins that lies `count` behind the first; the end of the text where there is
-// none.
+// Begin of the field `count` fields behind the first; the end of the text where there is none.
 const char* Field(const char* text, int count) {
   text += std::strspn(text, " ");
   while (count-- > 0) {
@@ -33,8 +32,8 @@ const char* Field(const char* text, int count) {
   return text;
 }
 
-// The user of the socket with these ends; -1 where the list has none. One that its program has
-// closed already has no file any more (inode 0), and counts as root's there: it is nobody's.
+// The user of the socket with these ends; -1 where the list has none. A socket that its program has
+// closed has no file any more (inode 0) and is listed as root's: it has no user.
 long UserIn(const char* path, const std::string& local, const std::string& remote) {
   FILE* file = fopen(path, "re");
   if (file == nullptr) return -1;
@@ -44,7 +43,8 @@ long UserIn(const char* path, const std::string& local, const std::string& remot
   while (user < 0 && fgets(line, sizeof(line), file) != nullptr) {
     const char* at = std::strstr(line, ends.c_str());
     if (at == nullptr) continue;
-    // Behind state, queues, timer and retransmissions; the timeout lies between.
+    // The user follows the state, queues, timer and retransmissions, then the timeout, then the
+    // inode.
     const char* const uid = Field(at + ends.size(), 4);
     const char* const inode = Field(uid, 2);
     if (std::strtol(inode, nullptr, 10) != 0) user = std::strtol(uid, nullptr, 10);

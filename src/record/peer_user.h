@@ -5,7 +5,8 @@
 namespace sonde::record {
 
 // Whether the socket at the other end of a TCP connection over 127.0.0.1 was made by this user or
-// by root, as the system's list of sockets (/proc/net) says. False, too, where it does not say so.
+// by root, according to the system's list of sockets (/proc/net). False, too, where that has no
+// such socket.
 bool IsPeerThisUser(int fd);
 
 }  // namespace sonde::record

@@ -1,5 +1,4 @@
-// Processes that end in every way, and disks that do not take what is written: what was recorded is
-// in the capture.
+// Processes that end in every way, and disks that refuse writes: the capture has all records.
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -23,7 +22,7 @@ namespace {
 const pid_t kParent = getpid();
 }  // namespace
 
-// The leak sanitizer asks whether not to look. A forked child leaves behind what its parent had.
+// Called by the leak sanitizer. A forked child leaves its parent's memory behind, which is no leak.
 extern "C" __attribute__((visibility("default"))) int __lsan_is_turned_off() {  // NOLINT
   return static_cast<int>(getpid() != kParent);
 }
@@ -35,7 +34,7 @@ namespace {
 using capture::RecordKind;
 using capture::StopReason;
 
-// What a child says about itself, in memory that outlives it.
+// State of a child, in memory that outlives it.
 struct Progress {
   std::atomic<uint64_t> opened;
   std::atomic<uint64_t> closed;
@@ -53,7 +52,7 @@ SharedProgress* NewSharedProgress() {
   return memory == MAP_FAILED ? nullptr : new (memory) SharedProgress{};
 }
 
-// Records for ever: two nested ranges with a counter inside, telling each step when it is done.
+// Records for ever: two nested ranges with a counter inside; reports each step when it is done.
 void RecordForEver(Progress* progress, int thread) {
   const std::string suffix = std::to_string(thread);
   const sonde_name outer = Name("outer " + suffix);
@@ -426,7 +425,7 @@ TEST_F(SessionTest, LimitOfBytes) {
   EXPECT_GE(capture.records.size() * sizeof(capture::Record), 900u * 1024);
 }
 
-// Budgets are no errors: who stops afterwards gets the path, and the capture says how it ended.
+// Budgets are no errors: a later stop returns the path, and the capture records how it ended.
 TEST_F(SessionTest, BudgetsEndASession) {
   for (const auto& [name, value] :
        {std::pair("SONDE_PROFILE_MAX_SIZE", "1M"), std::pair("SONDE_PROFILE_MAX_SECONDS", "1")}) {
@@ -438,7 +437,7 @@ TEST_F(SessionTest, BudgetsEndASession) {
     char path[512] = {};
     EXPECT_EQ(sonde_session_stop(path, sizeof(path)), 0) << sonde_last_error();
     EXPECT_EQ(path, begun);
-    EXPECT_EQ(sonde_session_stop(path, sizeof(path)), -EALREADY) << "told once";
+    EXPECT_EQ(sonde_session_stop(path, sizeof(path)), -EALREADY) << "reported once";
     const CheckedCapture capture = CheckCapture(begun);
     EXPECT_TRUE(capture.problems.empty()) << capture.ProblemText();
     ASSERT_TRUE(capture.end.has_value());
@@ -462,7 +461,7 @@ int64_t SecondSampleAfterNs(const std::string& folder) {
 }
 
 TEST_F(SessionTest, ShortCaptureHasARateOfItsOwn) {
-  // The samples that come each second would do it in no session; a busy machine may do so in some.
+  // The samples of each second alone would do it in no session; a busy machine may miss some.
   int64_t apart_ns = 0;
   for (int i = 0; i < 20; ++i) {
     Start();

@@ -160,7 +160,7 @@ int Recorder::Stop(std::string* path) {
   return 0;
 }
 
-// Afterwards there is no session, and last_error_ says how it ended.
+// Afterwards there is no session, and last_error_ holds the reason.
 void Recorder::StopLocked(SessionError end) {
   if (end.reason != capture::StopReason::kExit) Notify(SONDE_EVENT_STOP, session_->config());
   SetSessionWord(0);
@@ -198,7 +198,7 @@ int Recorder::Discard() {
 
 void Recorder::StopAtExit() {
   control_.CloseAtExit();
-  // Somebody may be inside for ever by now (a listener that waits for an interpreter that is gone).
+  // Another thread may be inside for ever (a listener that waits for an interpreter that is gone).
   // Nothing is lost then: the rings stay.
   for (int attempt = 0; attempt < 100; ++attempt) {
     const std::unique_lock lock(control_mutex_, std::try_to_lock);
@@ -415,7 +415,7 @@ void Recorder::StartInChild() {
   info->in_acquire = false;
 }
 
-// Nothing in it is foreign code, so that whoever records meanwhile may wait for it.
+// Runs no foreign code, so that threads that record meanwhile may wait for it.
 void Recorder::OpenChildCapture() {
   const std::lock_guard lock(child_mutex_);
   if (!child_pending_.load(std::memory_order_relaxed)) return;

@@ -27,7 +27,7 @@ namespace sonde::record {
 
 enum class RecorderState : uint32_t { kIdle = 0, kPrepared = 1, kRecording = 2, kError = 3 };
 
-// What the recorder knows of a thread that recorded or was named.
+// State of a thread that recorded or was named.
 struct ThreadInfo {
   ThreadEntry entry;
   Ring* ring = nullptr;
@@ -101,7 +101,7 @@ class Recorder {
   // status_mutex_ and child_mutex_, while child_pending_.
   Session* session_ = nullptr;
   SessionError last_error_;       // under control_mutex_
-  bool ended_by_itself_ = false;  // under control_mutex_: without an error, and nobody was told
+  bool ended_by_itself_ = false;  // under control_mutex_: without an error, not reported yet
 
   std::mutex status_mutex_;  // guards the rest
   std::string path_;

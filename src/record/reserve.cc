@@ -12,7 +12,7 @@
 
 namespace {
 
-// For what is made until the session has ended: its end mark, messages, tables that grow once.
+// For allocations until the session has ended: its end mark, messages, tables that grow once.
 constexpr size_t kReserveBytes = size_t{4} << 20;
 constexpr size_t kAlignment = alignof(std::max_align_t);
 
@@ -25,8 +25,7 @@ __attribute__((constructor)) void SetAside() {
   if (memory != MAP_FAILED) reserve = static_cast<char*>(memory);
 }
 
-// Not given back: there is one shortage in the life of most processes, and none in that of the
-// rest.
+// Never refilled: a process runs out of memory once at most.
 void* FromReserve(size_t size) {
   sonde::record::out_of_memory.store(true, std::memory_order_relaxed);
   const size_t rounded = (size + kAlignment - 1) / kAlignment * kAlignment;

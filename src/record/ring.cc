@@ -90,8 +90,8 @@ void Ring::Begin(uint32_t thread_index, uint32_t tid, uint32_t word) {
   done_.store(0, std::memory_order_relaxed);
 }
 
-// Without the magic the file says that it holds nothing; whoever reads it meanwhile sees by that
-// that it changed.
+// Without the magic the file is empty by definition; a reader recognizes by it that the ring
+// changed.
 void Ring::Rest() {
   writer_.word.store(0, std::memory_order_relaxed);
   __atomic_exchange_n(&writer_.header->magic, uint64_t{0}, __ATOMIC_ACQ_REL);
@@ -198,7 +198,7 @@ void Ring::Take(const ChunkSource& source) {
 void Ring::PopulateAhead() {
   if (populated_bytes_ >= memory_size_) return;
   const uint64_t end_of_used = head();
-  // What fills half of a small ring is about to fill it.
+  // A small ring that is half full will soon be full.
   if (end_of_used > kFirstRingSlots / 2) BackAll();
   // A quarter of the ring, but only a little before the first record is seen.
   const uint64_t ahead = end_of_used == 0 ? kFirstPopulatedSlots : full_slots_ / 4;
@@ -221,8 +221,8 @@ uint64_t Ring::dropped() const {
   return __atomic_load_n(&writer_.header->dropped, __ATOMIC_RELAXED);
 }
 
-// While the owner records, an entry may be half of one range and half of the next: known, and for
-// the asker to bear with.
+// While the owner records, an entry may be half of one range and half of the next; callers must
+// expect that.
 __attribute__((no_sanitize("thread"))) uint32_t Ring::OpenRanges(Record* out,
                                                                  uint32_t capacity) const {
   const uint32_t depth =

@@ -1,12 +1,12 @@
-// A thread's ring buffer: a file of the capture mapped into memory (capture/format.h), so that what
-// a thread recorded is in the page cache at once and survives any end of the process.
+// A thread's ring buffer: a file of the capture mapped into memory (capture/format.h), so that
+// records are in the page cache at once and survive any end of the process.
 //
 // The file begins small; a thread that has filled it once gets the size that was asked for. Making
 // a file and its pages costs some hundred microseconds, so that rings are made ahead and pass from
 // threads that ended to threads that begin (ring_list.h): Create, then Begin and Rest in turn.
 //
-// Ownership: a Ring is used by its thread (through the RingWriter) and by the session. Each says
-// when it is through (ReleaseBy...); the second one deletes it. Threads: as each function says.
+// Ownership: a Ring is used by its thread (through the RingWriter) and by the session. Each calls
+// ReleaseBy... when done; the second call deletes it. Threads: as stated for each function.
 #ifndef SONDE_RECORD_RING_H_
 #define SONDE_RECORD_RING_H_
 
@@ -29,9 +29,9 @@ inline constexpr uint32_t kMaxRingSlots = 1u << 24;
 class Ring {
  public:
   // A ring without a thread, on any thread. Disk blocks are allocated before they are written, so
-  // that a full disk is an error here and not a signal later. Where the file cannot be had, *issue
-  // says why and the ring is anonymous memory, lost if the process is killed. nullptr: no memory
-  // either. `number`: of the file, another one for each ring of a capture.
+  // that a full disk is an error here and not a signal later. Where the file cannot be made, *issue
+  // gets the reason and the ring is anonymous memory, lost if the process is killed. nullptr: no
+  // memory either. `number`: of the file, another one for each ring of a capture.
   static Ring* Create(const CaptureIdentity& identity, uint32_t slots, uint32_t number,
                       std::string* issue);
   // Gives it to a thread, which may record at once.
@@ -62,7 +62,7 @@ class Ring {
   uint64_t head() const;
   uint64_t dropped() const;
   // Ranges open now, as unfinished records. Right only after the owner is out of the recording
-  // section; before that the innermost may be mixed of two.
+  // section; before that the innermost may be a mixture of two.
   uint32_t OpenRanges(Record* out, uint32_t capacity) const;
   double Fill() const;  // 0..1
 
@@ -71,7 +71,7 @@ class Ring {
   // stays.
   void Discard();
 
-  uint64_t reported_dropped = 0;  // last dropped_total that a chunk told; for the drain
+  uint64_t reported_dropped = 0;  // last dropped_total that a chunk reported; for the drain
 
  private:
   enum : uint32_t { kOwnerDone = 1, kSessionDone = 2 };

@@ -93,7 +93,7 @@ bool RingList::MakeSpares() {
       slots = ring_slots_;
       number = next_number_++;
     }
-    std::string issue;  // a thread that needs a ring will tell it
+    std::string issue;  // reported by the thread that needs a ring
     Ring* ring = Ring::Create(identity, slots, number, &issue);
     if (ring == nullptr) return threads_began;
     if (!ring->HasFile()) {

@@ -1,6 +1,6 @@
 // The rings of the session that runs: where threads get theirs, and where the session finds them.
 //
-// A few spare rings lie ready, made ahead by the drain thread or left by threads that ended, so
+// A few spare rings are ready, made ahead by the drain thread or left by threads that ended, so
 // that a new thread waits for no file. A thread that finds none makes its own.
 //
 // Threads: Acquire and the owner's side from any thread; the rest from the one thread that drains

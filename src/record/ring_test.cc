@@ -1,4 +1,4 @@
-// Rings of threads that come and go: made ahead, handed on, as large as they are used.
+// Rings of threads that come and go: made ahead, reused, as large as needed.
 #include "record/ring.h"
 
 #include <sys/mount.h>
@@ -51,7 +51,7 @@ void RunThread(const std::string& name, uint64_t count) {
   }).join();
 }
 
-// Each is told as the thread it is, although all share a few files.
+// Each thread is recorded under its own name, although all share a few files.
 TEST_F(SessionTest, ThreadsOneAfterAnother) {
   constexpr int kThreads = 300;
   Start();

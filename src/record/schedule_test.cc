@@ -51,7 +51,7 @@ struct Cell {
   int warning;
 };
 
-// Every cell of the table, written out by hand from docs/reference/schedule.md.
+// Every cell of the table, copied manually from docs/reference/schedule.md.
 TEST(Schedule, TransitionsCellByCell) {
   // NOLINTBEGIN(readability-identifier-naming): one letter a cell, as in the table.
   constexpr int N = SONDE_ACTION_NONE, W = SONDE_ACTION_WARMUP, R = SONDE_ACTION_RECORD,

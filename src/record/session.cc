@@ -31,7 +31,7 @@ constexpr int64_t kClockPeriodNs = 1'000 * kMsNs;
 constexpr double kBusyFill = 0.10;   // drain more often above it
 constexpr double kQuietFill = 0.02;  // and less often below it
 constexpr size_t kFamilyPage = 4096;
-// The dictionary of a session that keeps the last seconds is made anew when it has doubled, and is
+// The dictionary of a session that keeps the last seconds is rewritten when it has doubled and is
 // at least this large.
 constexpr uint64_t kMinDictionaryLimit = uint64_t{1} << 20;
 
@@ -79,7 +79,7 @@ int Session::Open(bool forked_child, uint32_t parent_pid, ErrorHandler on_error)
     dictionary_->Detach();
     segments_.Close();
     dictionary_files_[1].Close();
-    // What was made just now; a failure to remove it leaves an empty capture, which reads as such.
+    // Removes the new files; a failure leaves an empty capture, which readers accept.
     base::RemoveTree(identity_.folder).IgnoreError();
     rmdir(path_.c_str());
     return result;
@@ -206,7 +206,7 @@ bool Session::DrainRing(Ring* ring) {
   return true;
 }
 
-// Last words of a ring whose owner cannot record any more: drops not told yet, ranges still open.
+// Last chunk of a ring whose owner cannot record any more: unreported drops, ranges still open.
 // Where they cannot be written, the ring's file stays and holds them.
 void Session::CloseRing(Ring* ring, bool owner_is_out) {
   ChunkSource source;
@@ -311,7 +311,7 @@ void Session::CheckErrors() {
   CheckBudget();
 }
 
-// An end as wanted, not an error: whoever stops the session afterwards gets its path.
+// A planned end, not an error: a later stop of the session returns its path.
 void Session::CheckBudget() {
   const auto seconds = static_cast<uint64_t>((MonotonicNs() - opened_ns_) / (1'000 * kMsNs));
   std::string reached;

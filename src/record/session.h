@@ -3,8 +3,8 @@
 //
 // The drain thread copies what threads have committed into the segment file, every 5 to 50 ms by
 // how full the rings are, and ties the clock to wall time: soon after the begin, then once a
-// second. Whoever ends the session first stops new records (recorder.cc), then calls Finish, which
-// takes the rest and removes the rings.
+// second. To end a session, the caller first stops new records (recorder.cc), then calls Finish,
+// which takes the rest and removes the rings.
 //
 // Threads: Open, Start, Finish from one thread at a time; counters from any.
 #ifndef SONDE_RECORD_SESSION_H_
@@ -25,7 +25,7 @@
 
 namespace sonde::record {
 
-// What a process says to its forked children about its session.
+// State of a process's session that its forked children see.
 inline constexpr uint32_t kParentRecords = 0;
 inline constexpr uint32_t kParentStopped = 1;
 inline constexpr uint32_t kParentEnded = 2;
@@ -39,7 +39,7 @@ struct SessionError {
 class Session {
  public:
   // Called on the drain thread when the session cannot go on. True: the session has been finished
-  // and the thread shall end; false: somebody else is ending it, ask again later.
+  // and the thread shall end; false: another thread is ending it, ask again later.
   using ErrorHandler = bool (*)(const SessionError& error);
 
   Session(SessionConfig config, uint32_t word, Dictionary* dictionary, RingList* rings);
@@ -50,9 +50,9 @@ class Session {
   // Folder, files, dictionary, drain thread. 0 or a failure with text; then nothing is left behind.
   [[nodiscard]] int Open(bool forked_child, uint32_t parent_pid, ErrorHandler on_error);
 
-  // Takes what is left, writes the end mark and removes the rings. sonde_features_ is 0 and
-  // `all_out` is RingList::WaitUntilOut's answer. On the drain thread only from its ErrorHandler.
-  // Returns why the session really ended: `end`, or an error met while finishing.
+  // Drains the rest, writes the end mark and removes the rings. sonde_features_ is 0 and `all_out`
+  // is RingList::WaitUntilOut's answer. On the drain thread only from its ErrorHandler. Returns why
+  // the session really ended: `end`, or an error met while finishing.
   SessionError Finish(SessionError end, bool all_out);
 
   // In the child of a fork: closes the parent's files. The object then stays behind, because its
@@ -105,7 +105,7 @@ class Session {
   CaptureIdentity identity_;
   std::string path_;
   DictionaryFile dictionary_files_[2];  // one is in use, the other is its successor
-  uint32_t dictionary_number_ = 1;      // of the file in use, which lies at number modulo 2
+  uint32_t dictionary_number_ = 1;      // of the file in use, at index number modulo 2
   uint64_t dictionary_limit_ = 0;       // size in bytes from which it gets a successor
   struct KeptSample {
     int64_t now_ns;
@@ -122,7 +122,7 @@ class Session {
 
   // Used by the drain thread, and by Finish after it.
   bool detached_ = false;  // the parent process has ended
-  bool ending_ = false;    // error_ says why
+  bool ending_ = false;    // error_ holds the reason
   bool failed_ = false;    // nothing more can be written
   SessionError error_;
   uint64_t dropped_closed_ = 0;  // of rings that are gone

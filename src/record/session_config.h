@@ -30,8 +30,9 @@ struct SessionConfig {
   sonde_session_config ToC() const;
 };
 
-// What a session may take, whoever began it: of $SONDE_PROFILE_MAX_SIZE ("4G", "500M", bytes) and
-// $SONDE_PROFILE_MAX_SECONDS; 0: no limit, also where it cannot be read, which is said once.
+// Limits of every session: from $SONDE_PROFILE_MAX_SIZE ("4G", "500M", bytes) and
+// $SONDE_PROFILE_MAX_SECONDS; 0: no limit. A value that is no number counts as 0 and is reported
+// once.
 struct Budget {
   uint64_t bytes = 0;
   uint64_t seconds = 0;

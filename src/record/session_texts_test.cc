@@ -13,7 +13,7 @@ namespace {
 
 using capture::RecordKind;
 
-// What belongs to one record must not fill the memory of a server, nor stand in later captures.
+// Data of one record must not fill the memory of a server, nor be in later captures.
 TEST_F(SessionTest, ArgumentsOfOneRecordAreOfOneSession) {
   sonde_args_builder builder;
   sonde_args_init(&builder);
@@ -71,8 +71,8 @@ TEST_F(SessionTest, TextsOfMarkersAreOfOneSession) {
   for (const auto& [id, text] : second.names) EXPECT_EQ(text.find("loss"), std::string::npos);
 }
 
-// More of them than the tables had room for at first: what comes later is kept all the same, in
-// this session and in the next one.
+// More of them than the tables had room for at first: later ones are kept all the same, in this
+// session and in the next one.
 TEST_F(SessionTest, ManyTextsOfOneSessionLeaveRoomForOtherNames) {
   constexpr int kTexts = 5000;
   Start();

@@ -56,7 +56,7 @@ TEST_F(SessionTest, SixtyFourThreadsThatEnd) {
   EXPECT_EQ(capture.TotalDropped(), 0u);
 }
 
-// The promise of stop: what was made before it is in the files, nothing is half there, and records
+// The promise of stop: all records made before it are in the files, none is incomplete, and records
 // made + refused add up although threads never pause. Run under ThreadSanitizer, too.
 TEST_F(SessionTest, StoppingWhileThreadsRecord) {
   constexpr int kThreads = 4;
@@ -80,8 +80,8 @@ TEST_F(SessionTest, StoppingWhileThreadsRecord) {
   for (int session = 0; session < kSessions; ++session) {
     sonde_session_config config = ConfigIn(folder_.path());
     config.ring_slots = 1024;
-    // Threads run on while we look: recorded is at most what came since the look before the start,
-    // at least what came since the one after it.
+    // Threads run on during the check: at most the records since the count before the start were
+    // recorded, at least those since the count after it.
     std::vector<uint64_t> before;
     for (const Progress& p : progress) before.push_back(p.made.load());
     Start(config);
@@ -132,8 +132,8 @@ TEST_F(SessionTest, InterningFromManyThreads) {
   EXPECT_EQ(capture.names.at(ids[0][2999]), "name 2999");
 }
 
-// Texts of one session have numbers that the next one uses for others: no record may be told with
-// the text of another, although sessions change between any two instructions of a marker.
+// Texts of one session have numbers that the next one uses for others: no record may get the text
+// of another, although sessions change between any two instructions of a marker.
 TEST_F(SessionTest, TextsOfMarkersWhileSessionsChange) {
   constexpr int kThreads = 3;
   constexpr int kSessions = 40;

@@ -39,7 +39,7 @@ class Checker {
       Problem("no folder " + folder_);
       return std::move(capture_);
     }
-    // The program may still record: files are read in the order in which nothing can be missed
+    // The program may still record: files are read in an order that misses nothing
     // (docs/capture-format.md), though rings only make sense once the segments are known.
     const FileTexts rings = ReadFiles(*entries, "ring_");
     const FileTexts segments = ReadFiles(*entries, "events_");
@@ -59,7 +59,7 @@ class Checker {
     for (const base::DirectoryEntry& entry : entries) {
       if (!entry.name.starts_with(prefix)) continue;
       Result<std::string> text = base::ReadFile(folder_ + "/" + entry.name);
-      // A ring goes with its thread, once segments hold what it held.
+      // The ring of a thread that ended is removed once segments hold its records.
       if (text.status().code() == base::StatusCode::kNotFound && prefix == "ring_") continue;
       if (!text.ok()) Problem(std::string(text.status().message()));
       texts.emplace_back(entry.name, text.ok() ? *std::move(text) : std::string());

@@ -4,7 +4,7 @@
 
 No atomic read-modify-write, no fence, no system call in any probe function; calls and jumps out
 of it only into the four slow paths; and few instructions. Prints each function's size; exit
-status 1 tells what is wrong.
+status 1 where something is wrong, with a message.
 """
 
 import re
@@ -49,7 +49,7 @@ def read_functions(path):
 
 
 def check(functions):
-    """Yields what is wrong."""
+    """Yields the errors."""
     for name, most in MOST_INSTRUCTIONS.items():
         instructions = functions.get(name)
         if not instructions:
