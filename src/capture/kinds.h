@@ -1,6 +1,6 @@
-// The kinds of what stands in a trace, each declared in one line: records of a capture, lanes of
-// the timeline, scopes of a framework. Format, importers, tables, recipes, exporters, the page
-// (web/src/api/kinds.ts) and docs/reference/kinds.md have them from here.
+// The kinds of records of a capture, of lanes of the timeline and of scopes of a framework, each
+// declared in one line. Format, importers, tables, recipes, exporters, the page
+// (web/src/api/kinds.ts) and docs/reference/kinds.md take them from here.
 //
 // Pure, any thread; the standard library alone.
 #pragma once
@@ -13,9 +13,9 @@
 
 namespace sonde::capture {
 
-// Kinds of tracks: T(name, text of the column track.kind, family on the page, what stands behind
-// the thread's name, what lies on it). Tracks of a thread are shown in this order; those before
-// kCollectiveWork nest.
+// Kinds of tracks: T(name, text of the column track.kind, family on the page, suffix of the
+// thread's name, content). Tracks of a thread are shown in this order; those before kCollectiveWork
+// nest.
 #define SONDE_TRACK_KINDS(T)                                                                    \
   T(Thread, "thread", "host", "", "operators and ranges of a thread")                           \
   T(Module, "module", "host", " Module", "calls of modules")                                    \
@@ -23,12 +23,12 @@ namespace sonde::capture {
   T(GarbageCollection, "gc", "host", " GC", "garbage collection of Python")                     \
   T(CollectiveWork, "collective_work", "communication", " Communication",                       \
     "work of collectives where the CPU does it")                                                \
-  T(Span, "span", "host", " Spans", "what begins and ends on any thread")                       \
+  T(Span, "span", "host", " Spans", "spans, which begin and end on any thread")                 \
   T(Stream, "stream", "device", "", "tasks of a stream of a device")                            \
   T(CommunicationGroup, "communication_group", "communication", "",                             \
     "operations of a communicator")                                                             \
   T(CommunicationPlane, "communication_plane", "communication", "", "tasks of one plane of it") \
-  T(Overlap, "overlap", "overlap", "", "what a device was at, as a tool computed it")           \
+  T(Overlap, "overlap", "overlap", "", "state of a device, as a tool computed it")              \
   T(Counter, "counter", "counter", "", "values over time")                                      \
   T(Api, "api", "api", "", "host calls of a vendor's library")                                  \
   T(OsRuntime, "os_runtime", "host", "", "calls of the operating system")                       \
@@ -36,7 +36,7 @@ namespace sonde::capture {
   T(Mark, "mark", "host", "", "marks and ranges of mstx")
 
 // Scopes of a framework: S(name, number in framework_op.scope, category in files of Kineto's form,
-// what it is). Numbers stay.
+// description). Numbers never change.
 #define SONDE_SCOPES(S)                                              \
   S(Op, 0, "cpu_op", "op")                                           \
   S(Backward, 1, "cpu_op", "backward")                               \
@@ -50,10 +50,10 @@ namespace sonde::capture {
   S(Marker, 9, "user_annotation", "range of the user (mstx)")        \
   S(Collective, 10, "cpu_op", "collective")
 
-// Records of a capture: R(name, number, slice.category, scope, track, what it says; link, sequence
-// and args as said, else as the format does). Numbers are part of the format: append only. Those
-// below 32 are ranges (start ticks and duration; nested by time on their thread), the others
-// instants. Scope None: no row of framework_op.
+// Records of a capture: R(name, number, slice.category, scope, track, description; link, sequence
+// and args as described there, else as the format defines them). Numbers are part of the format:
+// append only. Those below 32 are ranges (start ticks and duration; nested by time on their
+// thread), the others instants. Scope None: no row of framework_op.
 #define SONDE_RECORD_KINDS(R)                                                                     \
   R(Range, 1, "range", Marker, Thread, "range of the user (push and pop)")                        \
   R(Op, 2, "cpu_op", Op, Thread,                                                                  \

@@ -1,6 +1,6 @@
 // A piece of a query's result: up to 2 048 rows, by columns, as DuckDB made it.
 //
-// Valid only inside the call it is handed to. One thread at a time.
+// Valid only inside the call that gets it. One thread at a time.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace sonde::store {
 
-// How the values of a result column lie in memory.
+// Layout of the values of a result column in memory.
 enum class ValueType : uint8_t {
   kBool,  // bool
   kInt8,

@@ -1,6 +1,6 @@
-// Where a database writes a file. DuckDB takes a '?' in a path for the begin of parameters, and
-// makes the name of its log from what stands before it: such a file is written in a folder of
-// temporary ones, and brought to its place when it is complete.
+// The path at which a database writes a file. DuckDB takes a '?' in a path for the begin of
+// parameters, and names its log after the part before it: such a file is written in a temporary
+// folder, and moved to its place when it is complete.
 //
 // Ownership: the temporary folder. Threads: one. Errors: no temporary folder, no room. Private to
 // this folder.
@@ -26,7 +26,7 @@ class DatabasePath {
  private:
   std::string file_;
   std::string name_;
-  std::unique_ptr<base::PrivateFolder> folder_;  // null: it is in its place
+  std::unique_ptr<base::PrivateFolder> folder_;  // null: the file is in its place
 };
 
 }  // namespace sonde::store::internal

@@ -20,17 +20,17 @@ namespace sonde::store::internal {
 // One that is being opened by a thread of its own (`opening`) is used only after Opened().
 struct Database {
   _duckdb_database* handle = nullptr;
-  bool is_attached = false;  // the store lies in a database called "store" beside an empty one
+  bool is_attached = false;  // the store is a database called "store", attached to an empty one
   DatabasePath written;      // the file that it writes, where it is attached
-  std::unique_ptr<base::PrivateFolder> spill;  // null: what does not fit into memory fails
+  std::unique_ptr<base::PrivateFolder> spill;  // null: queries that do not fit into memory fail
   std::unique_ptr<base::TaskGroup> opening;
   Status opened;
-  std::vector<std::string> made;  // names of tables that statements may use, too (made_tables.h)
+  std::vector<std::string> made;  // names of further tables for statements (made_tables.h)
   Database() = default;
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
   ~Database();
-  // Waits until it is, and says whether it could be.
+  // Waits until the database is open; returns whether that succeeded.
   Status Opened();
 };
 
@@ -50,8 +50,7 @@ struct Connection {
 // FailedPrecondition for a store that another version of Sonde made.
 Status CheckSchemaVersion(const std::string& path, int64_t version);
 
-// Of what the database says of its failure: ResourceExhausted where a disk or quota is full, else
-// Internal.
+// From the database's message: ResourceExhausted where a disk or quota is full, else Internal.
 Status DatabaseError(std::string message);
 
 Result<std::unique_ptr<Connection>> Connect(const Database& database);

@@ -22,9 +22,9 @@ constexpr std::array kNames = {
 #undef FUNCTION
 };
 
-// An allocator that stands before the C library's (LD_PRELOAD of tcmalloc or jemalloc, as manuals
-// of servers ask for; the sanitizers) has to be the library's own, too: what libc allocates for it,
-// as strdup does, comes from there, and it frees that itself.
+// An allocator in front of the C library's (LD_PRELOAD of tcmalloc or jemalloc, as manuals of
+// servers recommend; the sanitizers) must be used by the library, too: memory that libc allocates
+// for it, as strdup does, comes from that allocator, and the library frees it.
 bool IsMallocReplaced() {
   void* libc = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
   if (libc == nullptr) return true;  // another C library: nothing is known of it
@@ -44,7 +44,7 @@ struct Library {
 
 const Library& OpenLibrary() {
   static const Library library = [] {
-    // Found by the run path of this program: beside it, in ../lib.
+    // Found by the run path of this program: in its folder or in ../lib.
     void* handle = dlopen("libduckdb.so", RTLD_LAZY | RTLD_LOCAL | OwnFirst());
     const char* reason = handle == nullptr ? dlerror() : "";
     return Library{handle, reason};

@@ -7,7 +7,7 @@
 
 namespace sonde::store::internal {
 
-// Before an error of ours that the database hands on among words of its own.
+// Mark before an error of ours that the database forwards inside a message of its own.
 inline constexpr std::string_view kOwnWords = "\x1f";
 
 struct Prepared {

@@ -21,15 +21,15 @@ std::string_view SeverityName(Severity severity);
 struct IssueKind {
   const char* code;  // lower_case_words
   Severity severity;
-  const char* advice;      // what it means and what helps, one sentence
-  bool is_choice = false;  // between several forms of the data: told to the user at once
+  const char* advice;      // meaning and remedy, one sentence
+  bool is_choice = false;  // between several forms of the data: reported to the user at once
 };
 
 struct ImportIssue {
   Severity severity = Severity::kWarning;
   std::string code;
   int64_t count = 0;
-  std::string source;     // file, or its part; "" where it is all
+  std::string source;     // file, or its part; "" for the whole input
   int64_t position = -1;  // byte position of the first, -1 unknown
   std::string advice;
   bool is_choice = false;

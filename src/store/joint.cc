@@ -97,7 +97,7 @@ std::string LabelTable(const Files& files) {
   return sql + ") AS l(pack, place, trace, run, rank, path) WHERE trace IS NOT NULL";
 }
 
-// What the labels lack is in the tables.
+// The other labels are in the tables.
 constexpr std::string_view kTraceTable =
     "CREATE TABLE trace AS SELECT l.trace, l.run, l.rank, h.host, m.role, l.path FROM packed_ l "
     "LEFT JOIN (SELECT trace, min(host) AS host FROM process GROUP BY trace) h USING (trace) "
@@ -108,7 +108,7 @@ constexpr std::string_view kSingleTraceTable =
     "(SELECT min(trim(value, '\"')) FROM metadata WHERE key = 'role') AS role, l.path "
     "FROM packed_ l";
 
-// As schema_check.h does it of a store that is opened by itself.
+// The same check as schema_check.h makes for a store that is opened by itself.
 Status CheckTables(Connection& connection, const std::string& path, const std::string& alias) {
   const std::string signature =
       base::ReplaceAll(kSignatureQuery, "current_database()", SqlText(alias));
@@ -151,7 +151,7 @@ constexpr JointColumn kTraceColumns[] = {
     {"rank", "INTEGER", "global rank; NULL: it has none"},
     {"host", "VARCHAR", "host name"},
     {"role", "VARCHAR", "main, or worker for a helper process of a rank"},
-    {"path", "VARCHAR", "what was opened"},
+    {"path", "VARCHAR", "path that was opened"},
 };
 
 constexpr std::string_view kJointRule =
@@ -186,7 +186,7 @@ Result<std::unique_ptr<JointStore>> JointStore::Open(const std::vector<StoreFile
   if (columns == Columns::kOwn) {
     CHECK(IsSingle(files), "only a store by itself has columns of its own");
     SONDE_RETURN_IF_ERROR(Attach(*connection, files.front(), "store"));
-    database->is_attached = true;  // from now on connections see all that is in it
+    database->is_attached = true;  // from now on connections see its content
   } else {
     SONDE_RETURN_IF_ERROR(internal::JoinStores(*connection, files, false));
   }
@@ -252,7 +252,7 @@ std::string JointSchemaText() {
 }
 
 std::string JointSchemaMarkdown() {
-  std::string out = Concat("\n## trace\n\nA row for each trace, where several are asked. ",
+  std::string out = Concat("\n## trace\n\nA row for each trace; only in statements over several. ",
                            kJointRule, "\n\n| Column | Type | Meaning |\n|---|---|---|\n");
   for (const JointColumn& column : kTraceColumns) {
     out += Concat("| `", column.name, "` | ", column.type, " | ", column.meaning, " |\n");

@@ -22,12 +22,12 @@ namespace sonde::store {
 class Cancellation;
 class MadeTables;
 
-// What is said of a trace in the tables of several.
+// The labels of a trace in the tables of several.
 struct TraceLabel {
   int32_t trace = 0;
   int32_t run = 0;
   int32_t rank = -1;      // -1 unknown
-  std::string path = {};  // what was opened
+  std::string path = {};  // path that was opened
   int32_t place = 0;      // in a pack
 };
 
@@ -39,7 +39,7 @@ struct StoreFile {
   bool is_pack = false;
 };
 
-// What one statement of a user may take.
+// Limits of one statement of a user.
 struct StatementLimits {
   int64_t memory_bytes = 0;  // 0: half of what this process may have
   int64_t max_seconds = 0;   // then it is cancelled; 0: any

@@ -1,4 +1,4 @@
-// What is made from the list of kinds (capture/kinds.h): the reference page, the page's list.
+// Files made from the list of kinds (capture/kinds.h): the reference page, the page's list.
 #include "capture/kinds.h"
 
 #include <gtest/gtest.h>
@@ -18,9 +18,9 @@ std::string Code(std::string_view text) { return text.empty() ? "" : Concat("`",
 
 std::string Markdown() {
   std::string out =
-      "# Kinds\n\nMade from `src/capture/kinds.h`: `make golden` writes this page anew.\n\n"
+      "# Kinds\n\nMade from `src/capture/kinds.h`: `make golden` rewrites this page.\n\n"
       "## Tracks\n\nThe column `kind` of the table `track`, and the family under which the page "
-      "shows it.\n\n| Kind | Family | What lies on it |\n|---|---|---|\n";
+      "shows it.\n\n| Kind | Family | Content |\n|---|---|---|\n";
   for (const auto& info : capture::kTrackKinds) {
     out += Concat("| ", Code(info.text), " | ", info.family, " | ", info.meaning, " |\n");
   }
@@ -48,8 +48,8 @@ std::string Markdown() {
 
 std::string TypeScript() {
   std::string out =
-      "// Made from src/capture/kinds.h: `make golden` writes it anew.\n\n"
-      "/** Under which family a track is shown, by its kind. */\n"
+      "// Made from src/capture/kinds.h: `make golden` rewrites it.\n\n"
+      "/** The family under which a track is shown, by its kind. */\n"
       "export const FAMILY_OF_KIND: Readonly<Record<string, string>> = {\n";
   for (const auto& info : capture::kTrackKinds) {
     out += Concat("  ", info.text, ": \"", info.family, "\",\n");
@@ -65,7 +65,7 @@ TEST(Kinds, ListOfThePageIsCurrent) {
   base::ExpectCurrent(SONDE_SOURCE_DIR "/web/src/api/kinds.ts", TypeScript());
 }
 
-TEST(Kinds, AreToldApart) {
+TEST(Kinds, AreDistinct) {
   std::set<std::string_view> texts;
   for (const auto& info : capture::kTrackKinds) {
     EXPECT_TRUE(texts.insert(info.text).second) << info.text;
@@ -77,7 +77,7 @@ TEST(Kinds, AreToldApart) {
     EXPECT_TRUE(numbers.insert(static_cast<int>(info.kind)).second) << info.meaning;
     EXPECT_EQ(capture::InfoOf(info.kind).meaning, info.meaning);
   }
-  // What this program does not know is nothing.
+  // Unknown kinds have no description.
   EXPECT_TRUE(capture::InfoOf(static_cast<capture::RecordKind>(63)).category.empty());
   EXPECT_TRUE(capture::InfoOf(static_cast<capture::RecordKind>(200)).category.empty());
 }

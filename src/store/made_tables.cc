@@ -29,7 +29,7 @@ struct LogicalType {
   }
 };
 
-// Gathers rows in chunks of the database and hands on each that is full, and at the end the rest.
+// Gathers rows in chunks of the database and forwards each full one, and at the end the rest.
 class ChunkSink final : public RowSink {
  public:
   using Take = std::function<void(std::unique_ptr<DataChunk>)>;
@@ -101,7 +101,7 @@ class ChunkSink final : public RowSink {
   size_t row_ = 0;
 };
 
-// What the database asks of a table function: which columns there are, then their rows.
+// The table function's callbacks: first its columns, then their rows.
 using Made = std::shared_ptr<const MadeTables>;
 
 struct Rows {

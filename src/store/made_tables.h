@@ -1,10 +1,10 @@
-// Tables whose rows are made when a statement asks for them (store/result_info.h), beside those of
-// a store: the database itself finds out which ones a statement names, so that aliases, WITH,
-// DESCRIBE and the like mean what they should. They are made anew for each time that a statement
-// that runs names them, only with the columns that it needs, and are gone with it.
+// Tables whose rows are computed when a statement names them (store/result_info.h), in addition to
+// those of a store. The database itself finds the names in a statement, so that aliases, WITH,
+// DESCRIBE and the like work as usual. Each use in a statement computes the table again, only with
+// the columns that it needs; the rows are released with the statement.
 //
-// Also the way of a result into a table of a database. Threads: MadeTables answers from any,
-// several at once; sinks are used by one. Errors of making become those of the statement.
+// Also appends results to a table of a database. Threads: MadeTables answers from any, several at
+// once; sinks are used by one. Errors of making become those of the statement.
 #pragma once
 
 #include <functional>
@@ -27,12 +27,12 @@ struct Database;
 class MadeTables {
  public:
   virtual ~MadeTables() = default;
-  // Always the same ones.
+  // The list never changes.
   virtual std::span<const ResultInfo> tables() const = 0;
   virtual Status Fill(const ResultInfo& table, RowSink& rows) const = 0;
 };
 
-// The tables of several, which have other names each.
+// The tables of several sources, with distinct names.
 class JoinedTables final : public MadeTables {
  public:
   explicit JoinedTables(std::vector<std::shared_ptr<const MadeTables>> makers);

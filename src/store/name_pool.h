@@ -3,8 +3,8 @@
 // Invalid UTF-8 is replaced by U+FFFD at its first use, since the database takes only valid text;
 // two texts that become equal share a number. Cost: one hash and one comparison for a known text.
 // One thread at a time; each thread of a parallel import fills a pool of its own, MergeInto joins
-// them. Memory: the texts, and about 40 bytes each; with a spill pool it may leave memory, but for
-// the tables of the first six million, which are read and written all over.
+// them. Memory: the texts, and about 40 bytes each; with a spill pool it may leave memory, except
+// the tables of the first six million, which are accessed at random.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@ namespace sonde::store {
 
 class NamePool {
  public:
-  // What becomes large lies in `spill`, which must outlive the pool; null: in plain memory.
+  // Large tables are in `spill`, which must outlive the pool; null: in plain memory.
   explicit NamePool(base::SpillPool* spill = nullptr);
   NamePool(const NamePool&) = delete;
   NamePool& operator=(const NamePool&) = delete;
@@ -29,7 +29,7 @@ class NamePool {
   NamePool& operator=(NamePool&&) = default;
 
   int32_t Intern(std::string_view text) { return Intern(text, base::HashString(text)); }
-  // For who has the hash (base::HashString) already.
+  // For callers that have the hash (base::HashString) already.
   int32_t Intern(std::string_view text, uint64_t hash);
   // -1 where the text is not in the pool.
   int32_t Find(std::string_view text) const;
@@ -56,7 +56,7 @@ class NamePool {
     base::SpillVector<Entry> entries;
     size_t used = 0;
   };
-  // Each grows by itself: what is old and what is new of one of them is little.
+  // Each grows by itself: the old and the new copy of one of them are small.
   static constexpr size_t kTables = 16;
 
   int32_t Insert(std::string_view text, uint32_t tag);

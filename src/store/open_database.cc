@@ -29,8 +29,8 @@ struct Config {
   }
 };
 
-// Where the database puts what does not fit into memory. Names there are always the same, so each
-// database has a folder of its own, and nobody else can put files of those names into it.
+// The folder for data that does not fit into memory. File names in it are always the same, so each
+// database has a folder of its own, into which no other user can put files of those names.
 std::string SpillFolder(Database& database) {
   if (database.spill == nullptr) {
     auto made = base::PrivateFolder::Make("spill");
@@ -57,10 +57,10 @@ Status OpenInto(const std::string& file, Use use, const StoreOptions& options, D
   if (use == Use::kReading) {
     SONDE_RETURN_IF_ERROR(config.Set("access_mode", "READ_ONLY"));
   } else {
-    // Integers, which are nearly all there is, are packed in this way whatever else was tried.
+    // Integers, which are nearly all data, are packed in this way: trials never chose another one.
     SONDE_RETURN_IF_ERROR(config.Set("force_compression", "bitpacking"));
-    // Texts lie in dictionaries, long ones are packed by zstd; that these two would not be smaller
-    // was found out by trying them on each column, which was half of what the file took.
+    // Texts are in dictionaries, long ones are packed by zstd. These two were never smaller, and
+    // trying them on each column took half of the time of writing the file.
     SONDE_RETURN_IF_ERROR(config.Set("disabled_compression_methods", "fsst,dict_fsst"));
     // Of each table that is being filled; by itself the database holds five unpacked.
     SONDE_RETURN_IF_ERROR(config.Set("write_buffer_row_group_count", "1"));

@@ -15,11 +15,11 @@ namespace sonde::store::internal {
 enum class Use : uint8_t {
   kReading,
   kAny,
-  // As kAny; who opens it goes on with its settings, and locks them.
+  // As kAny; the caller changes further settings and locks them.
   kUnlocked,
   // By appenders, on threads of ours; EndFilling() follows. A thread of the database's own would
-  // take what an appender flushes, whose thread spins until that is done: with two of them an
-  // import costs up to half as much processor time again and is slower.
+  // take over the flush of an appender, whose thread spins until it is done: with two of them an
+  // import costs up to 50 % more processor time and is slower.
   kFilling,
 };
 

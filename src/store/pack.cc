@@ -22,10 +22,10 @@ namespace {
 using base::Concat;
 using internal::ChunkAppender;
 
-// What has been written needs not stay in memory.
+// Written rows need not stay in memory.
 constexpr int64_t kFillingBytes = int64_t{52} << 20U;
 
-// Kept to be written again as they were, which is done from a store.
+// Kept for export without changes, which needs a store.
 template <class Row>
 constexpr bool kIsLeftOut =
     std::is_same_v<Row, SourceTableRow> || std::is_same_v<Row, SourceTextRow>;

@@ -2,7 +2,7 @@
 //
 // A store costs a megabyte and ten milliseconds before it holds a row; of a thousand ranks with a
 // few hundred slices each that is nearly all. A pack has the tables of a store (Of::kSeveral in
-// schema.h); texts are those of all its traces. What is kept of a trace's files cell by cell is
+// schema.h); texts are those of all its traces. Tables of a trace's files, kept cell by cell, are
 // left out, and there is no zoom index: it is for statements and recipes. It is read by
 // Store::OpenJoint and Store::OpenPack.
 //
@@ -33,7 +33,7 @@ struct Database;
 
 class PackWriter {
  public:
-  // `source_stamp`: what it is made from, for Store::source_stamp().
+  // `source_stamp`: identifies its sources, for Store::source_stamp().
   static Result<std::unique_ptr<PackWriter>> Create(const std::string& path, int64_t source_stamp);
   // Of results alone: without the tables of traces.
   static Result<std::unique_ptr<PackWriter>> CreateForResults(const std::string& path,
@@ -44,7 +44,7 @@ class PackWriter {
 
   // All rows of one trace. `place`: its number in the pack.
   Status Add(int32_t place, const RowTables& tables);
-  // Why a trace has no rows: in the table pack_failure_(place, code, message).
+  // Notes the reason why a trace has no rows, in the table pack_failure_(place, code, message).
   Status AddFailure(int32_t place, const Status& why);
   // A new table, to be closed before Publish().
   Result<std::unique_ptr<ResultAppender>> BeginResult(const ResultInfo& result,

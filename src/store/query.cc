@@ -22,7 +22,7 @@
 namespace sonde::store {
 std::string_view Chunk::Text(size_t column, size_t row) const {
   CHECK(columns_[column].type == ValueType::kText, "column is not text: cast in the query");
-  if (IsNull(column, row)) return {};  // what lies there is arbitrary
+  if (IsNull(column, row)) return {};  // the value there is arbitrary
   auto* text = static_cast<duckdb_string_t*>(columns_[column].data) + row;
   return {duckdb_string_t_data(text), duckdb_string_t_length(*text)};
 }
@@ -72,7 +72,7 @@ ValueType ToValueType(duckdb_type type) {
 // The database's message without its picture of the statement, which needs lines of its own.
 std::string MessageOf(const char* text, const char* otherwise) {
   std::string_view message = text != nullptr ? text : otherwise;
-  // What makes a table says why it cannot; the database puts a kind of error of its own before it.
+  // A failed table gives its own reason; the database puts its own kind of error before it.
   const size_t own = message.find(internal::kOwnWords);
   if (own != std::string_view::npos) message.remove_prefix(own + internal::kOwnWords.size());
   message = message.substr(0, message.find("\n\nLINE "));
@@ -82,7 +82,7 @@ std::string MessageOf(const char* text, const char* otherwise) {
 
 constexpr std::string_view kOutOfMemory = "Out of Memory Error: ";
 
-// The database goes on with settings that would help, which statements here may not change.
+// The database's message goes on to recommend settings, which statements here may not change.
 std::string OutOfMemory(std::string_view text) {
   const std::string_view what = text.substr(kOutOfMemory.size());
   return std::string(base::Trim(what.substr(0, what.find('\n'))));

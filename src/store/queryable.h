@@ -1,4 +1,4 @@
-// Something that answers SQL: for what is made from tables and need not know the store.
+// Interface to run SQL: for code that works on tables and need not know the store.
 #pragma once
 
 #include <functional>
@@ -16,8 +16,8 @@ class Queryable {
   // Whole result in memory. Integers of every width become int64 columns (a HUGEINT beyond 64 bits
   // is an error), FLOAT, DOUBLE and DECIMAL double columns, everything else text.
   virtual Result<ResultTable> Query(const std::string& sql) const = 0;
-  // Hands the result over in pieces, in order, without holding it in memory. A failure of `consume`
-  // ends the scan and is returned.
+  // Passes the result to `consume` in pieces, in order, without holding it in memory. A failure of
+  // `consume` ends the scan and is returned.
   virtual Status Scan(const std::string& sql,
                       const std::function<Status(const Chunk&)>& consume) const = 0;
 };

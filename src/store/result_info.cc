@@ -40,11 +40,10 @@ std::string ResultsMarkdown(std::span<const ResultInfo* const> results) {
   std::string out =
       "# Results\n\n"
       "Made from the declarations in `src/recipes`; do not edit.\n\n"
-      "Analyses of a trace whose results are tables: any statement may name them beside the "
-      "tables\n"
+      "Analyses of a trace whose results are tables: any statement may name them like the tables\n"
       "of the trace ([store.md](store.md)), and they are computed when it does. Times are integer\n"
-      "nanoseconds. Rows of two results whose keys of one space (in parentheses) are equal speak "
-      "of\n"
+      "nanoseconds. Rows of two results whose keys of one space (in parentheses) are equal "
+      "describe\n"
       "the same thing.\n";
   for (const ResultInfo* result : results) {
     out += Concat("\n## ", result->name, "\n\n", base::Capitalised(result->meaning),

@@ -7,8 +7,8 @@
 //
 // Types: Int; Opt (Int; -1 inside, NULL for readers: unknown); Double; Text (a view that needs to
 // live until the row is written) and OptText (NULL where empty). A unit stands in the name, too
-// (`_ns`, `_us2`, `_bytes`, `_percent`). Roles: KeyOf(space) tells rows apart, and rows of two
-// results whose keys of one space are equal speak of the same thing; measures are kLess, kMore
+// (`_ns`, `_us2`, `_bytes`, `_percent`). Roles: KeyOf(space) identifies a row, and rows of two
+// results whose keys of one space are equal describe the same thing; measures are kLess, kMore
 // (which is better) or kNeither; kLabel is all else. Pure, any thread.
 #pragma once
 
@@ -43,7 +43,7 @@ struct ResultColumnInfo {
 
 struct ResultInfo {
   std::string_view name;
-  std::string_view meaning;  // what a row is
+  std::string_view meaning;  // meaning of a row
   std::span<const ResultColumnInfo> columns;
 };
 
@@ -56,7 +56,7 @@ class RowSink {
   virtual void Text(std::string_view value) = 0;
   virtual void Null() = 0;
   virtual void EndRow() = 0;
-  // False: the rows that come are not needed any more.
+  // False: further rows are not needed.
   virtual bool wants_more() const { return true; }
 };
 

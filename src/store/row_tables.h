@@ -42,7 +42,7 @@ class RowTables {
     }
   }
 
-  // Lets the texts of a row refer to copies that live as long as this object.
+  // Makes the texts of a row refer to copies that live as long as this object.
   template <class Row>
   void KeepTexts(Row& row) {
     RowTraits<Row>::Visit(row, [this](const auto& member) {

@@ -1,7 +1,7 @@
 // Row structs of the trace store, made from the declarations in tables.h.
 //
 // SliceRow{.slice_id = 0, .ts = ...}: members carry the columns' names and order; a member that is
-// not set holds the column's "nothing": -1 for Ref, Opt, Name and Lookup, else 0 or empty text.
+// not set holds the column's empty value: -1 for Ref, Opt, Name and Lookup, else 0 or empty text.
 // Text members are views that need to live until TableWriter::Append returns.
 #pragma once
 

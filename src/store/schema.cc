@@ -67,7 +67,7 @@ Lookup ParseLookup(std::string_view unit) {
   return lookup;
 }
 
-// Texts are those of all traces, and have no column that tells them apart.
+// Texts are shared by all traces and have no column for the trace.
 bool HasTrace(const TableInfo& table, Of of) {
   return of == Of::kSeveral && table.stored != RowTraits<NameRow>::kStored;
 }
@@ -78,14 +78,14 @@ std::string CreateTable(const TableInfo& table, Of of) {
   for (const ColumnInfo& column : table.columns) {
     if (!columns.empty()) columns += ", ";
     columns += Concat(SqlName(column.name), " ", BaseSqlType(column.type));
-    // No name is there twice: a dictionary, which the database would try first, is of no use.
+    // Names are unique: a dictionary, which the database would try first, saves nothing.
     if (is_of_names && column.type == ColumnType::kText) columns += " USING COMPRESSION fsst";
   }
   if (table.stored != table.base_table) columns = Concat("r STRUCT(", columns, ")");
   return Concat("CREATE TABLE ", SqlName(table.stored), " (", columns, ")");
 }
 
-// The tables of arguments: to a set belong its own rows and those of the part that it shares.
+// The tables of arguments: a set consists of its own rows and those of the part that it shares.
 bool HasSharedRows(const TableInfo& table) {
   return table.columns[0].name == "args_id" && table.stored != RowTraits<ArgsSharedRow>::kStored;
 }

@@ -1,5 +1,5 @@
-// Whether a store's tables are those that this version makes: what others wrote, or a damaged disk
-// left, is told apart before anything is read by place and type.
+// Checks that a store's tables are those that this version makes: foreign or damaged files are
+// recognized before anything is read by place and type.
 //
 // Errors: kCorruptData. Threads: any. Private to this folder.
 #pragma once
@@ -13,8 +13,8 @@ namespace sonde::store {
 
 class Store;
 
-// A number, as text, of all tables with their columns and types, but for what is of one store. In
-// any order: to sort them was more than half of it, and every opening asks.
+// A number, as text, of all tables with their columns and types, except those of one store only. In
+// any order: sorting took more than half of the time, and every opening runs the query.
 inline constexpr std::string_view kSignatureQuery =
     "SELECT bit_xor(hash(sql))::VARCHAR FROM duckdb_tables() WHERE NOT internal AND "
     "database_name = current_database() AND schema_name = 'main' AND table_name <> 'store_info_'";

@@ -20,9 +20,9 @@ bool Execute(duckdb_connection connection, const std::string& sql) {
   return done;
 }
 
-// Blocks of 64 KB instead of 256: with few rows nearly all of a block is empty, and yet cleared,
-// summed and written, which was 10 of the 85 ms of a small import; with many rows they are as fast.
-// From version 1.2 on long texts, kept files above all, are packed to a tenth.
+// Blocks of 64 KB instead of 256: with few rows a block is nearly empty, and yet cleared, summed
+// and written, which took 10 of the 85 ms of a small import; with many rows they are as fast. From
+// version 1.2 on long texts, kept files above all, are packed to a tenth.
 std::string AttachNew(const std::string& file) {
   std::string quoted;
   for (const char character : file) quoted.append(character == '\'' ? 2 : 1, character);

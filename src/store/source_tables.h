@@ -1,5 +1,5 @@
 // Tables of imported files, kept cell by cell in schema `source` of the store, so that they can be
-// written again exactly as they were; the declared tables of tables.h hold their meaning.
+// exported without any change; the declared tables of tables.h hold their meaning.
 //
 // Every copy is a table of its own whose columns have the names that they have in the file. The
 // list of all is table source_table. Order of rows is kept. A column holds one type, with NULLs;
@@ -63,7 +63,8 @@ class SourceTableWriter {
   void Null();
   void EndRow();
 
-  // Writes what is left and the row of table source_table; the first failure of all is returned.
+  // Writes the remaining rows and the row of table source_table; the first failure of all is
+  // returned.
   Status Close();
 
  private:

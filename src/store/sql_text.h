@@ -1,4 +1,4 @@
-// Texts and names inside statements, and where a statement ends: SQL as the database's lexer cuts
+// Texts and names inside statements, and the end of a statement: SQL as the database's lexer splits
 // it, no further. Threads: any.
 #pragma once
 

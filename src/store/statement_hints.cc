@@ -22,7 +22,7 @@ constexpr RenamedColumn kRenamed[] = {
 };
 #undef COLUMN
 
-// What stands behind `mark`, up to `end`; "" where the mark is not there.
+// The text between `mark` and `end`; "" where the mark is missing.
 std::string_view Behind(std::string_view message, std::string_view mark, std::string_view end) {
   const size_t at = message.find(mark);
   if (at == std::string_view::npos) return {};
@@ -83,7 +83,7 @@ std::string_view UnknownColumn(std::string_view message) {
 std::string ColumnHint(std::string_view message, std::string_view statement) {
   const std::string column = base::ToLower(UnknownColumn(message));
   const std::string text = base::ToLower(statement);
-  // An old name may be a word of SQL, over which the database stumbles somewhere.
+  // An old name may be a keyword of SQL: the database then reports a syntax error somewhere.
   const bool is_syntax = message.find("syntax error at or near") != std::string_view::npos;
   for (const RenamedColumn& renamed : kRenamed) {
     const bool is_meant = is_syntax ? HasWord(text, renamed.old_name) : renamed.old_name == column;

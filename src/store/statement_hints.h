@@ -1,5 +1,5 @@
-// What helps with a statement that the database refuses: the table that was meant, and the new name
-// of a column that is called otherwise now.
+// Hints for a statement that the database refuses: the table that was meant, and the new name of a
+// renamed column.
 //
 // Pure, any thread. Private to this folder.
 #pragma once
@@ -10,8 +10,8 @@
 
 namespace sonde::store::internal {
 
-// The message of the database, in one line with what is known better. `made`: names of tables that
-// are made when they are asked for (made_tables.h).
+// The message of the database, in one line with the hint. `made`: names of tables that are computed
+// on demand (made_tables.h).
 std::string WithHint(std::string_view message, std::string_view statement,
                      std::span<const std::string> made);
 

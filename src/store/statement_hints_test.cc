@@ -1,4 +1,4 @@
-// What is said of statements that name a table or column that is not there.
+// Messages for statements that name a table or column that does not exist.
 #include "store/statement_hints.h"
 
 #include <gtest/gtest.h>
@@ -61,7 +61,7 @@ TEST_F(StatementHintsTest, TheTableThatWasMeantIsNamed) {
             "the tables");
 }
 
-TEST_F(StatementHintsTest, AColumnThatIsCalledOtherwiseNowIsTold) {
+TEST_F(StatementHintsTest, ARenamedColumnIsNamed) {
   const std::string module = "the column class of top_modules is called module_class now";
   for (const char* sql :
        {"SELECT class FROM top_modules", "SELECT m.class FROM top_modules m",
@@ -84,7 +84,7 @@ TEST_F(StatementHintsTest, OtherFaultsAreNotBlamedOnIt) {
   }
 }
 
-TEST_F(StatementHintsTest, WhatIsOfAnotherTableIsNotTold) {
+TEST_F(StatementHintsTest, ColumnsOfOtherTablesAreNotNamed) {
   for (const char* sql : {"SELECT class FROM slice", "SELECT class FROM op_statistic",
                           "SELECT name FROM top_modules"}) {
     EXPECT_EQ(Error(sql).find("now"), std::string::npos) << Error(sql);

@@ -20,7 +20,7 @@ using Clock = std::chrono::steady_clock;
 
 enum class Excess : uint8_t { kNone, kTime, kMemory };
 
-// Memory of the process that is no file's.
+// Memory of the process without mapped files.
 int64_t HeldBytes() {
   const auto text = base::ReadFile("/proc/self/statm");
   if (!text.ok()) return 0;
@@ -31,7 +31,7 @@ int64_t HeldBytes() {
   return (number(1) - number(2)) * ::sysconf(_SC_PAGESIZE);
 }
 
-// Others work in this process, and allocators keep what was given back: a little more is no excess.
+// Other threads allocate, too, and allocators keep freed memory: a small excess is tolerated.
 int64_t Threshold(const StatementLimits& limits) {
   constexpr int64_t kLittle = int64_t{64} << 20;
   const int64_t most = MostMemory(limits.memory_bytes);
@@ -109,13 +109,13 @@ Status Watched(const StatementLimits& limits, Cancellation* cancellation,
   const bool was_ended = status.code() == base::StatusCode::kCancelled;
   if (is_large || (was_ended && excess == Excess::kMemory)) {
     return base::ResourceExhaustedError(
-        Concat("the statement takes more memory than it may: --max-memory SIZE gives it more",
+        Concat("the statement exceeds its memory limit: --max-memory SIZE raises it",
                is_large ? Concat(" (", status.message(), ")") : ""));
   }
   if (!was_ended || excess != Excess::kTime) return status;
   return base::CancelledError(Concat("the statement was cancelled after ",
                                      std::to_string(limits.max_seconds),
-                                     " s: --max-seconds N gives it more"));
+                                     " s: --max-seconds N raises the limit"));
 }
 
 }  // namespace sonde::store::internal

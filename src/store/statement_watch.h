@@ -1,9 +1,9 @@
-// Ends a statement that takes more time or memory than it may. The database itself counts what its
-// pages, sorts and joins hold, not the state of its aggregates (a median's numbers, lists): what
-// the process holds since the statement began is looked at, too.
+// Ends a statement that exceeds its limit of time or memory. The database itself counts its pages,
+// sorts and joins, but not the state of its aggregates (a median's numbers, lists): so the growth
+// of the process since the statement began is checked, too.
 //
 // Units: bytes, seconds. Threads: any; one thread more while a statement runs. Errors: kCancelled
-// and kResourceExhausted say which limit it was and which option raises it.
+// and kResourceExhausted name the limit and the option that raises it.
 #pragma once
 
 #include <functional>
@@ -16,7 +16,7 @@ namespace sonde::store::internal {
 Status Watched(const StatementLimits& limits, Cancellation* cancellation,
                const std::function<Status(Cancellation*)>& statement);
 
-// What statements may hold: what was asked for, or half of what this process may have.
+// Memory limit of statements: the given one, or half of the limit of this process.
 int64_t MostMemory(int64_t wanted_bytes);
 
 }  // namespace sonde::store::internal

@@ -80,7 +80,7 @@ Status CheckSchemaVersion(const std::string& path, int64_t version) {
                    "; run sonde analyse again"));
 }
 
-// It has no number for the reason, but the system's words are part of its text, and so is the file.
+// The database gives no error number, but its text contains the system's message and the file.
 Status DatabaseError(std::string message) {
   for (const int error : {ENOSPC, EDQUOT, EFBIG}) {
     if (message.find(std::generic_category().message(error)) == std::string::npos) continue;
@@ -114,7 +114,7 @@ using internal::OpenDatabase;
 using internal::QueryThreads;
 using internal::Use;
 
-// Its library and functions take longer than what comes after: opened while rows are gathered.
+// Loading the library and its functions takes longest: opened while rows are gathered.
 std::unique_ptr<Database> OpenForFillingBeside(const StoreOptions& options) {
   auto database = std::make_unique<Database>();
   database->opening = std::make_unique<base::TaskGroup>(options.threads);
@@ -141,8 +141,8 @@ int64_t NewStoreId(int64_t source_stamp) {
   return static_cast<int64_t>(base::HashCombine(id, static_cast<uint64_t>(source_stamp)));
 }
 
-// A new store without rows becomes part of the database. What is written goes to the file with the
-// checkpoint, not to a log before: until then the file has no name that anybody knows.
+// Attaches a new store without rows. Rows go to the file with the checkpoint, without a log before:
+// until then the file has a temporary name.
 Status AttachNewFile(const std::string& file, Database& database) {
   SONDE_ASSIGN_OR_RETURN(database.written, internal::DatabasePath::For(file));
   SONDE_RETURN_IF_ERROR(base::WriteFileAtomically(database.written.name(), SchemaTemplate()));
@@ -261,8 +261,7 @@ Result<std::unique_ptr<Store>> Store::OpenReadOnly(const std::string& path,
   if (!base::PathExists(path)) {
     return base::NotFoundError(Concat("there is no trace store '", path, "'"));
   }
-  // Of so few rows a statement has nothing to divide, and threads that wait for work ask for it all
-  // the time.
+  // With so few rows a statement has nothing to divide, and waiting threads poll for work.
   constexpr uint64_t kSmallBytes = uint64_t{16} << 20U;
   StoreOptions thrifty = options;
   if (base::FileSize(path).value_or(0) <= kSmallBytes) thrifty.threads = 1;
@@ -300,7 +299,7 @@ Result<Transaction> Store::BeginInFile() {
 Status Store::EndFilling() {
   if (!is_filling_) return {};  // also with rows in memory: Publish() is yet to fill it
   is_filling_ = false;
-  // RESET alone changes what the setting says, not what the database does.
+  // RESET alone changes the value of the setting, not the behaviour of the database.
   SONDE_RETURN_IF_ERROR(Execute("RESET GLOBAL memory_limit"));
   SONDE_ASSIGN_OR_RETURN(const auto usual, Query("SELECT current_setting('memory_limit')"));
   SONDE_RETURN_IF_ERROR(Execute(Concat("SET GLOBAL memory_limit = '", usual.Text(0, 0), "'")));
@@ -325,8 +324,8 @@ Status Store::Publish() {
   SONDE_RETURN_IF_ERROR(FinishZoomIndex());
   SONDE_RETURN_IF_ERROR(Execute("CHECKPOINT store").Annotate("while writing the trace store"));
   SONDE_RETURN_IF_ERROR(DetachFile(*database_));
-  // Others may be about to open a store of this name: both files are replaced, never absent. An
-  // index that is not of the store beside it is known by its number.
+  // Other processes may be about to open a store of this name: both files are replaced, never
+  // absent. An index of another store is recognized by its number.
   if (zoom_ != nullptr) {
     SONDE_RETURN_IF_ERROR(std::exchange(zoom_, nullptr)->Commit());
   } else {
@@ -351,7 +350,7 @@ Status Store::MakeZoomIndex(const std::function<void(ZoomWriter& writer)>& add_s
   return {};
 }
 
-// With what was added by MakeZoomIndex, or else with what lies in the tables. Stores without slices
+// From the slices that were added by MakeZoomIndex, else from the tables. Stores without slices
 // need none.
 Status Store::FinishZoomIndex() {
   if (zoom_ != nullptr) {

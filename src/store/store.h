@@ -2,10 +2,10 @@
 //
 // Writing: Create() makes the tables in a file under a temporary name; any number of threads each
 // open a Transaction and TableWriters (table_writer.h); Publish() checkpoints and gives the file
-// its name, and the zoom index its own beside it (zoom_index.h). A Store that is destroyed
-// unpublished leaves nothing behind. Reading: OpenReadOnly(), or the published Store itself.
-// Threads: Begin, Query, Scan, Names may be called from any; each call uses a connection of its
-// own. Errors: Status, with the database's own text. The network is never used (extensions are
+// its name, and the zoom index its own, in the same folder (zoom_index.h). A Store that is
+// destroyed unpublished leaves nothing behind. Reading: OpenReadOnly(), or the published Store
+// itself. Threads: Begin, Query, Scan, Names may be called from any; each call uses a connection of
+// its own. Errors: Status, with the database's own text. The network is never used (extensions are
 // neither installed nor loaded by themselves).
 #pragma once
 
@@ -28,14 +28,14 @@ struct StoreOptions {
   // Create: of the database until EndFilling(); 0: its default, as afterwards.
   int64_t filling_memory_bytes = 0;
   std::string temporary_directory = {};  // where queries spill; "": the system's
-  int64_t source_stamp = 0;              // Create: what the store is made from, for source_stamp()
+  int64_t source_stamp = 0;  // Create: identifies the sources of the store, for source_stamp()
   // Create: rows stay in memory, and the file is made by Publish() as a whole. Until then they are
-  // read by rows(), and nothing can be queried. For who has use for the rows at once.
+  // read by rows(), and nothing can be queried. For callers that need the rows at once.
   bool rows_in_memory = false;
   // Create, with rows_in_memory: there never is a file. The store is nothing but its rows, written
-  // by transactions and read by rows(), for who hands them on or has a recipe read them; nothing is
-  // published, and statements of an importer fail with kFailedPrecondition. The folder of the path
-  // is where importers may put what leaves memory meanwhile.
+  // by transactions and read by rows(), for callers that forward them or run a recipe on them.
+  // Nothing is published, and statements of an importer fail with kFailedPrecondition. Importers
+  // may put temporary files into the folder of the path.
   bool without_file = false;
 };
 
@@ -92,7 +92,7 @@ class Store final : public Queryable {
 
   // StoreOptions::source_stamp at the time of Create.
   int64_t source_stamp() const { return source_stamp_; }
-  // Another one for each Create: what was derived from a store names it.
+  // Differs for each Create: data derived from a store refers to it.
   int64_t store_id() const { return store_id_; }
   const std::string& temporary_directory() const { return temporary_directory_; }
 
@@ -101,11 +101,12 @@ class Store final : public Queryable {
   std::shared_ptr<const RowTables> rows() const { return rows_; }
   // Whether there is nothing to publish (any more).
   bool is_complete() const { return temporary_path_.empty(); }
-  // For who has the slices at hand and adds them all: without it, Publish reads them back to make
-  // the zoom index. May run beside transactions.
+  // For callers that have all slices and add them: without it, Publish reads them back to make the
+  // zoom index. May run in parallel with transactions.
   Status MakeZoomIndex(const std::function<void(ZoomWriter& writer)>& add_slices);
-  // After the last row, before what takes much memory is asked: what a database needs to be filled
-  // is little. All transactions must have ended. Publish() does it for who has not.
+  // Raises the database's memory limit from the small one of filling: to be called after the last
+  // row and before statements that need much memory. All transactions must have ended. Publish()
+  // calls it where the caller did not.
   Status EndFilling();
   // All transactions must have ended. The Store stays open for reading.
   Status Publish();
@@ -113,8 +114,9 @@ class Store final : public Queryable {
   Result<ResultTable> Query(const std::string& sql) const override;
   Status Scan(const std::string& sql,
               const std::function<Status(const Chunk&)>& consume) const override;
-  // Scan for statements of a user, who wants names and types too: `begin` comes before the
-  // first piece. Columns of type kOther are given as text. What does more than read is refused.
+  // Scan for statements of a user, with names and types of the columns: `begin` comes before the
+  // first piece. Columns of type kOther are given as text. Statements that do more than read are
+  // refused.
   Status ScanWithColumns(const std::string& sql,
                          const std::function<Status(const std::vector<QueryColumn>&)>& begin,
                          const std::function<Status(const Chunk&)>& consume) const;
@@ -123,7 +125,7 @@ class Store final : public Queryable {
   // A statement without a result to read.
   Status Execute(const std::string& sql) const;
 
-  // Lets statements name the tables of `made`, too. Before the first of them; once.
+  // Offers the tables of `made` to statements. Once, before the first of them.
   Status Offer(std::shared_ptr<const MadeTables> made) const;
 
   // Texts by name id.

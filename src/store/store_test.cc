@@ -83,7 +83,7 @@ TEST_F(StoreTest, RowsInMemoryUntilTheFileIsMade) {
   EXPECT_EQ(sums->Int(0, 0), 5000);
   EXPECT_EQ(sums->Int(1, 0), 5000 * 4999 / 2);
   EXPECT_EQ(sums->Int(2, 0), 2500);
-  EXPECT_EQ(rows->Rows<SliceRow>().size(), 5000U);  // still there for who holds them
+  EXPECT_EQ(rows->Rows<SliceRow>().size(), 5000U);  // still there for their holders
 }
 
 TEST_F(StoreTest, AStatementRunsOnceWhateverTypesItsColumnsHave) {
@@ -120,7 +120,7 @@ TEST_F(StoreTest, LiesInAFolderOfAnyName) {
     ASSERT_TRUE(count.ok()) << count.status().message();
     EXPECT_EQ(count->Int(0, 0), 5000);
   }
-  EXPECT_EQ(base::ListDirectory(folder_)->size(), 5U);  // and nothing beside them
+  EXPECT_EQ(base::ListDirectory(folder_)->size(), 5U);  // and nothing else
 }
 
 TEST_F(StoreTest, WritesPublishesAndReopens) {
@@ -155,7 +155,7 @@ TEST_F(StoreTest, WritesPublishesAndReopens) {
 }
 
 // Two equal traces, or two programs that read the same one, share a store by its name.
-TEST_F(StoreTest, MadeAnewWhileOthersOpenIt) {
+TEST_F(StoreTest, RecreatedWhileOthersOpenIt) {
   const auto make = [&] {
     auto created = Store::Create(path_);
     Fill(**created, 10);
@@ -273,7 +273,7 @@ TEST_F(StoreTest, UncommittedIsNotStored) {
   EXPECT_EQ(store->Query("SELECT count(*) FROM counter")->Int(0, 0), 0);
 }
 
-TEST_F(StoreTest, SaysWhatIsWrong) {
+TEST_F(StoreTest, ErrorsNameTheReason) {
   EXPECT_EQ(Store::OpenReadOnly(path_).status().code(), StatusCode::kNotFound);
   ASSERT_TRUE(base::WriteFileAtomically(path_, "not a database at all").ok());
   EXPECT_EQ(Store::OpenReadOnly(path_).status().code(), StatusCode::kCorruptData);
@@ -286,7 +286,7 @@ TEST_F(StoreTest, SaysWhatIsWrong) {
   EXPECT_FALSE(store->Execute("INSTALL sqlite").ok());
 }
 
-// As a file that somebody else wrote or that is damaged.
+// Like a foreign or damaged file.
 TEST_F(StoreTest, AStoreWithOtherTablesIsRefused) {
   for (const char* change :
        {"ALTER TABLE communication_group_ DROP COLUMN description",

@@ -81,7 +81,7 @@ void ChunkAppender::Flush() {
   if (first_error_.ok() && duckdb_append_data_chunk(impl_->appender, impl_->chunk) == DuckDBError) {
     first_error_ = impl_->Error("write");
   }
-  // A full row group goes on to the file at once; nothing of it stays behind.
+  // A full row group is written to the file at once; nothing of it stays in memory.
   if (first_error_.ok() && ++impl_->gathered == kGatheredChunks) {
     impl_->gathered = 0;
     if (duckdb_appender_flush(impl_->appender) == DuckDBError) first_error_ = impl_->Error("write");

@@ -8,7 +8,7 @@
 //   Ref      Int32 id of a row elsewhere; -1 inside, NULL in the view
 //   Opt      Int64; -1 inside, NULL in the view: unknown
 //   Name     Int32 id of a row of `name_`; -1 (none) is NULL; the view gives the text
-//   Lookup   Int32 id of a row of a lookup table; the unit says "table(columns)" or "table(*)"; the
+//   Lookup   Int32 id of a row of a lookup table; the unit is "table(columns)" or "table(*)"; the
 //            view keeps the id and adds those columns of that table's view
 // Where the public view differs from the numbers, these are called `<name>_`.
 // Times are integer nanoseconds of the Unix epoch, `dur` -1 where unfinished.
@@ -149,7 +149,7 @@
 #define SONDE_COLUMNS_DEVICE_TASK_PMU(C)                             \
   C(task_id, Int32, "", "its task", "aic_metrics")                   \
   C(metric, Name, "", "column of kernel_details.csv", "aic_metrics") \
-  C(value, Double, "", "value in the unit that the name says", "aic_metrics")
+  C(value, Double, "", "value in the unit that its name gives", "aic_metrics")
 
 #define SONDE_COLUMNS_COMMUNICATION_OP(C)                                                        \
   C(communication_id, Int32, "", "number of the operation, in the order of start",               \
@@ -255,17 +255,17 @@
   C(level, Name, "", "acl, runtime, node, model or communication", "level1") \
   C(connection_id, Opt, "", "number that ties it to device tasks", "level1")
 
-// Of servers of language models: what became of each request. Moments are those of the front-end
-// where it was recorded, else the engine's.
+// Requests to servers of language models. Moments are those of the front-end where it was recorded,
+// else the engine's.
 #define SONDE_COLUMNS_REQUEST(C)                                                                 \
   C(request_id, Int32, "", "number of the request in this store, by arrival", "serving")         \
   C(name, Name, "", "the server's id of it", "serving")                                          \
   C(engine, Int32, "", "number of its engine (data parallel rank)", "serving")                   \
   C(slice_id, Ref, "", "its slice in the front-end", "serving, front-end recorded")              \
   C(ts, Int64, "ns", "arrival: the application sees it", "serving")                              \
-  C(loop_lag_ns, Opt, "ns", "so late the front-end's loop was before that, at least", "serving") \
+  C(loop_lag_ns, Opt, "ns", "least delay of the front-end's event loop before that", "serving")  \
   C(dur, Int64, "ns", "to its end; -1: had not ended when recording ended", "serving")           \
-  C(tokenized_ts, Opt, "ns", "its prompt was tokenized and handed to the engine", "serving")     \
+  C(tokenized_ts, Opt, "ns", "its prompt was tokenized and passed to the engine", "serving")     \
   C(queued_ts, Opt, "ns", "the engine put it into its queue", "serving")                         \
   C(scheduled_ts, Opt, "ns", "the first engine step that took it began", "serving")              \
   C(first_token_ts, Opt, "ns", "its first token was given to the client", "serving")             \
@@ -279,13 +279,13 @@
   C(output_tokens, Int32, "", "tokens generated in the recording", "serving")                    \
   C(drafted_tokens, Opt, "", "tokens that a speculator proposed; NULL: none did", "serving")     \
   C(accepted_tokens, Opt, "", "of them that the model accepted", "serving")                      \
-  C(max_tokens, Opt, "", "the most that it asked for", "serving, front-end recorded")            \
+  C(max_tokens, Opt, "", "limit of output tokens that it set", "serving, front-end recorded")    \
   C(sampling, Name, "JSON", "temperature, top_p, top_k, n, seed", "serving, front-end recorded") \
   C(lora, Name, "", "its LoRA adapter", "serving, front-end recorded")                           \
   C(preemptions, Int32, "", "times it was put back into the queue", "serving")                   \
   C(finish_reason, Name, "", "stop, length, abort, engine died, refused: 400 ...; NULL: no end", \
     "serving")                                                                                   \
-  C(is_whole, Int16, "", "1: arrival and end lie in the recording, and it was not cut", "serving")
+  C(is_whole, Int16, "", "1: arrival and end are in the recording, and it was not cut", "serving")
 
 #define SONDE_COLUMNS_ENGINE_STEP(C)                                                               \
   C(step_id, Int64, "", "number since the server's start; that of the ranks' steps", "serving")    \
@@ -297,9 +297,9 @@
   C(schedule_ns, Int64, "ns", "of it: choosing the batch", "serving")                              \
   C(update_ns, Opt, "ns", "of it: dealing with the output", "serving")                             \
   C(prefill_requests, Int32, "", "requests whose prompt was computed", "serving")                  \
-  C(prefill_tokens, Int32, "", "tokens of theirs", "serving")                                      \
+  C(prefill_tokens, Int32, "", "their tokens", "serving")                                          \
   C(decode_requests, Int32, "", "requests that got a further token", "serving")                    \
-  C(decode_tokens, Int32, "", "tokens of theirs", "serving")                                       \
+  C(decode_tokens, Int32, "", "their tokens", "serving")                                           \
   C(output_tokens, Int32, "", "tokens generated", "serving")                                       \
   C(drafted_tokens, Int32, "", "tokens that a speculator proposed", "serving")                     \
   C(accepted_tokens, Int32, "", "of them that the model accepted", "serving")                      \
@@ -327,7 +327,7 @@
   C(count, Int64, "", "how often", "always")                                \
   C(source, Text, "", "its file, or a part of it; empty: all", "always")    \
   C(position, Opt, "bytes", "position of the first in that file", "always") \
-  C(advice, Text, "", "what it means and what helps", "always")
+  C(advice, Text, "", "meaning and remedy", "always")
 
 #define SONDE_COLUMNS_METADATA(C)                                           \
   C(process_id, Ref, "", "its process; NULL: of the whole trace", "always") \
@@ -360,12 +360,12 @@
     "argument sets with a part in common, which is stored once and is in the tables above")       \
   T(OpSignatureRow, op_signature, SONDE_COLUMNS_OP_SIGNATURE, "shapes and types of op inputs")    \
   T(FrameworkOpRow, framework_op, SONDE_COLUMNS_FRAMEWORK_OP,                                     \
-    "what the framework says about a slice, in the order of slice_id")                            \
+    "the framework's facts about a slice, in the order of slice_id")                              \
   T(CallstackRow, callstack, SONDE_COLUMNS_CALLSTACK, "frames of call stacks")                    \
   T(FlowRow, flow, SONDE_COLUMNS_FLOW, "an arrow between two slices")                             \
   T(CounterRow, counter, SONDE_COLUMNS_COUNTER, "a value that changes over time")                 \
   T(TaskKindRow, task_kind, SONDE_COLUMNS_TASK_KIND,                                              \
-    "what device tasks of one kind have in common")                                               \
+    "common properties of the device tasks of one kind")                                          \
   T(DeviceTaskRow, device_task, SONDE_COLUMNS_DEVICE_TASK,                                        \
     "work of a device, in the order of start")                                                    \
   T(DeviceTaskPmuRow, device_task_pmu, SONDE_COLUMNS_DEVICE_TASK_PMU,                             \
@@ -385,9 +385,9 @@
     "a step of the server's engine that computed tokens")                                         \
   T(RequestStepRow, request_step, SONDE_COLUMNS_REQUEST_STEP,                                     \
     "the part of a request in an engine step")                                                    \
-  T(ImportIssueRow, import_issue, SONDE_COLUMNS_IMPORT_ISSUE, "what was wrong with the data")     \
+  T(ImportIssueRow, import_issue, SONDE_COLUMNS_IMPORT_ISSUE, "problems of the data")             \
   T(MetadataRow, metadata, SONDE_COLUMNS_METADATA, "facts about trace and processes")             \
   T(SourceTableRow, source_table, SONDE_COLUMNS_SOURCE_TABLE,                                     \
-    "tables of imported files that are kept cell by cell, to be written again as they were")      \
+    "tables of imported files that are kept cell by cell, for export without changes")            \
   T(SourceTextRow, source_text, SONDE_COLUMNS_SOURCE_TEXT,                                        \
-    "small files that are kept whole, to be written again as they were")
+    "small files that are kept whole, for export without changes")

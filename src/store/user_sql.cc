@@ -14,7 +14,7 @@ namespace {
 
 using base::Concat;
 
-// What a statement begins with that does more than read. Other words are no statement, or reach
+// First words of statements that do more than read. Other words are no statement, or reach
 // CheckKind.
 constexpr std::array kWriting = std::to_array<std::string_view>(
     {"ABORT",      "ALTER",   "ANALYSE", "ANALYZE", "ATTACH", "BEGIN",  "CALL",    "CHECKPOINT",
@@ -23,8 +23,8 @@ constexpr std::array kWriting = std::to_array<std::string_view>(
      "MERGE",      "PREPARE", "REPLACE", "RESET",   "REVOKE", "SET",    "START",   "ROLLBACK",
      "TRUNCATE",   "UPDATE",  "USE",     "VACUUM"});
 
-// Functions that change the database they are asked in, or run text as a statement of its own. A
-// call of one of them stands in the text with its name and a parenthesis.
+// Functions that change the database, or run text as a statement of its own. A call of one of them
+// is recognized by its name and a parenthesis.
 constexpr std::array kRefusedFunctions = std::to_array<std::string_view>(
     {"enable_logging", "disable_logging", "truncate_duckdb_logs", "enable_profiling",
      "disable_profiling", "enable_peg_parser", "disable_peg_parser", "checkpoint",
@@ -38,7 +38,7 @@ std::string Upper(std::string_view text) {
   return upper;
 }
 
-// The word at the start of `text`, or its one character that is none.
+// The word at the start of `text`, else its first character.
 std::string_view FirstWord(std::string_view text) {
   const auto is_part = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
@@ -57,7 +57,7 @@ Status Refusal(std::string_view what) {
   return base::InvalidArgumentError(Concat("statements here only read: ", what, " is refused"));
 }
 
-// What EXPLAIN explains: ANALYZE would run it.
+// The statement behind EXPLAIN: ANALYZE would run it.
 std::string_view Explained(std::string_view statement) {
   TakeWord(statement);
   const std::string word = Upper(FirstWord(statement));
@@ -189,10 +189,9 @@ Status CheckKind(Connection& connection, const std::string& statement, int kind)
   return is_read ? Status() : Refusal(Concat("EXPLAIN of ", Upper(FirstWord(query))));
 }
 
-// Of one statement that is a query the database makes several only for the values of a PIVOT, which
-// it first collects into a type of this connection. In parentheses is no room for a `;`: the text
-// that parses with and without them is one query. Around the parts of an EXPLAIN it puts a
-// transaction.
+// The database splits one query into several statements only for the values of a PIVOT, which it
+// first collects into a type of this connection. Parentheses cannot contain a `;`: a text that
+// parses with and without them is one query. The parts of an EXPLAIN get a transaction around them.
 Result<size_t> CheckParts(Connection& connection, const std::string& statement, size_t parts) {
   const bool is_explain = Upper(FirstWord(statement)) == "EXPLAIN";
   const std::string_view query = is_explain ? Explained(statement) : statement;

@@ -19,7 +19,7 @@ namespace {
 
 using base::Concat;
 
-// The stores are attached while that is allowed; then the door is closed for good.
+// The stores are attached first; then access to files is disabled for good.
 Status Prepare(internal::Connection& connection, const std::vector<StoreFile>& files, int threads,
                int64_t memory_bytes, const std::string& folder) {
   for (const std::string& setting : {std::string("autoinstall_known_extensions = false"),
@@ -61,7 +61,7 @@ Result<std::unique_ptr<UserStatements>> UserStatements::Open(const std::vector<S
     return base::InternalError("cannot open a database in memory");
   }
   SONDE_ASSIGN_OR_RETURN(const auto connection, internal::Connect(*database));
-  // Statements are let into the folder of temporary files, closed or not: one of its own.
+  // Statements may always use the folder of temporary files: it is a private one.
   SONDE_ASSIGN_OR_RETURN(database->spill, base::PrivateFolder::Make("statements"));
   SONDE_RETURN_IF_ERROR(
       Prepare(*connection, files, threads, limits.memory_bytes, database->spill->path()));

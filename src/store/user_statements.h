@@ -1,6 +1,6 @@
-// Statements of somebody who may see the traces and nothing else: one or more stores, read-only,
-// in a database of their own that reaches no other file, whose statements can be cancelled. What
-// does more than read is refused (user_sql.h).
+// Statements of a user who may see the traces and nothing else: one or more stores, read-only, in a
+// database of their own that reaches no other file. Statements can be cancelled; those that do more
+// than read are refused (user_sql.h).
 //
 // The public tables are those of joint.h. Threads: any; each statement has a connection of its
 // own. Errors: Status, with the database's own text.
@@ -21,7 +21,7 @@ struct _duckdb_connection;  // NOLINT(bugprone-reserved-identifier,readability-i
 
 namespace sonde::store {
 
-// Ends the statement that it was given to, from any thread, also one that begins later.
+// Cancels the statement that it was passed to, from any thread, also one that begins later.
 class Cancellation {
  public:
   Cancellation() = default;

@@ -210,7 +210,8 @@ TEST_F(UserStatementsTest, JointStoresEndStatementsThatTakeTooLongOrTooMuch) {
   ASSERT_TRUE(brief.ok()) << brief.status().message();
   const Status slow = (*brief)->ScanWithColumns(
       "SELECT count(*) FROM range(1000000000) a, range(1000000000) b", kNoColumns, kNoRows);
-  EXPECT_EQ(slow.message(), "the statement was cancelled after 1 s: --max-seconds N gives it more");
+  EXPECT_EQ(slow.message(),
+            "the statement was cancelled after 1 s: --max-seconds N raises the limit");
   const auto small = JointStore::Open({File("a.duckdb", 3)}, JointStore::Columns::kOwn,
                                       {.limits = {.memory_bytes = int64_t{64} << 20}});
   ASSERT_TRUE(small.ok()) << small.status().message();
@@ -223,8 +224,8 @@ TEST_F(UserStatementsTest, JointStoresEndStatementsThatTakeTooLongOrTooMuch) {
   }
 }
 
-// What the database does not count itself.
-TEST_F(UserStatementsTest, AggregatesHoldNoMoreThanStatementsMay) {
+// Memory that the database does not count.
+TEST_F(UserStatementsTest, AggregatesRespectTheMemoryLimit) {
   const auto joint = JointStore::Open({File("a.duckdb", 3)}, JointStore::Columns::kOwn,
                                       {.limits = {.memory_bytes = int64_t{32} << 20}});
   ASSERT_TRUE(joint.ok()) << joint.status().message();

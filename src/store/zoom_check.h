@@ -1,4 +1,4 @@
-// For tests: what a zoom index draws beside a plain walk over all slices of the lane.
+// For tests: compares the drawing of a zoom index with a plain walk over all slices of the lane.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -35,9 +35,9 @@ inline NaiveLanes LanesOf(const Queryable& tables) {
     lanes[{number(0), number(1)}].push_back(
         {rows->Int(2, i), rows->Int(3, i), number(4), number(5)});
   }
-  // Streams without slices of their own show those that their tasks are, with names and times of
-  // the tasks: an operator's task is its own time, a launch of MindSpore's runtime is called
-  // otherwise than its kernel.
+  // Streams without slices of their own show the slices of their tasks, with names and times of the
+  // tasks: an operator's task is its own time, and a launch of MindSpore's runtime has another name
+  // than its kernel.
   const auto tasks = tables.Query(
       "SELECT d.track_id, d.ts, d.dur, slice_id, k.name FROM device_task_ d JOIN slice_ s "
       "USING (slice_id) JOIN task_kind_ k USING (kind_id) WHERE d.track_id NOT IN (SELECT track_id "

@@ -1,12 +1,13 @@
-// Layout of the file of a zoom index, as it lies in memory (little endian, checked by the magic):
+// Layout of the file of a zoom index, which is mapped into memory (little endian, checked by the
+// magic):
 //
 //   for every lane: its slices (ZoomFileSlice), its long durations, its slice_ids where they do not
 //   follow each other (int32), its levels (ZoomFileBucket)
 //   table of lanes (ZoomFileLane) | table of levels (ZoomFileLevel) | ZoomFileTail
 //
-// All parts begin at multiples of 8. The tail stands at the end, since what it says is known last.
-// A level k cuts the time of its lane, from its first slice on, into buckets of 2^k ns; those
-// without a slice are left out.
+// All parts begin at multiples of 8. The tail is at the end, since its values are known last. A
+// level k cuts the time of its lane, from its first slice on, into buckets of 2^k ns; those without
+// a slice are left out.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@
 
 namespace sonde::store {
 
-// Durations from here on, and of slices without an end, stand in the list of long ones.
+// Durations from here on, and those of slices without an end, are in the list of long ones.
 inline constexpr uint32_t kZoomLongDur = std::numeric_limits<uint32_t>::max();
 
 struct ZoomFileSlice {

@@ -1,13 +1,13 @@
-// Which slices to draw of a lane, for any window of time and any width of a pixel, in time that
+// Finds the slices of a lane to draw, for any window of time and any width of a pixel, in time that
 // does not depend on the number of slices.
 //
-// A file beside the database, mapped into memory: for every lane (a depth of a track) its slices,
+// A file next to the database, mapped into memory: for every lane (a depth of a track) its slices,
 // and levels of buckets, each 4 times as wide as those below, that hold their longest slice and how
 // many they are (zoom_format.h). Derived data: Store::Publish makes it together with the database;
 // it is made again when it is missing, damaged, or belongs to another database. Cost: about 28
 // bytes a slice; a query reads one level in order, a few buckets for each pixel. Where a CPU is the
 // device, its tasks are slices of the host: they are shown once more in a lane of their stream.
-// Threads: an open index may be asked from any.
+// Threads: an open index may be queried from any.
 #pragma once
 
 #include <cstdint>
@@ -46,8 +46,8 @@ class ZoomIndex {
   static Result<ZoomIndex> Open(const std::string& path, int64_t store_id);
 
   // In the order of time: slices that touch the window, at most one that begins in each pixel, and
-  // the one that reaches in from the left. Nothing for a lane that does not exist. What begins
-  // within one pixel of an edge of the window may be counted inside or outside of it.
+  // the one that reaches in from the left. Nothing for a lane that does not exist. Slices that
+  // begin within one pixel of an edge of the window may be counted inside or outside of it.
   void Query(int32_t track_id, int32_t depth, const ZoomWindow& window,
              std::vector<ZoomSlice>& out) const;
 

@@ -1,5 +1,5 @@
 // Zoom index at 10 million slices: time to build, to reopen, and of viewports at every zoom, alone
-// and beside a slow statement.
+// and during a slow statement.
 //
 //   sonde_zoom_bench [slices]
 #include <algorithm>
@@ -51,7 +51,7 @@ int64_t Fill(Store& store, int64_t slices) {
   return last;
 }
 
-// Of this thread: what the clock shows less the time in which others had the processor.
+// CPU time of this thread: without the time in which others had the processor.
 double CpuMilliseconds() {
   timespec now{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
@@ -92,7 +92,7 @@ Times Ask(const ZoomIndex& index, int64_t last, int64_t span, int32_t lanes, int
   return Sorted(times, cpu);
 }
 
-// At every zoom, each 2 times as near as the one before; what is told is the worst of them.
+// At every zoom, each 2 times as near as the one before; the worst of them is reported.
 Times AskAtEveryZoom(const ZoomIndex& index, int64_t last, int32_t lanes, bool print) {
   Times worst = {};
   for (int64_t span = last; span >= 16'000; span /= 2) {
@@ -129,7 +129,7 @@ void AskBesideSql(const std::string& path, const ZoomIndex& index, int64_t last)
     }
   });
   while (statements == 0) std::this_thread::yield();
-  Report("40 lanes beside slow SQL, worst zoom", AskAtEveryZoom(index, last, 40, false), 5);
+  Report("40 lanes during slow SQL, worst zoom", AskAtEveryZoom(index, last, 40, false), 5);
   stop = true;
 }
 

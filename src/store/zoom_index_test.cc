@@ -191,7 +191,7 @@ TEST_F(ZoomIndexTest, DamagedFilesAreRefusedAndMadeAgain) {
     EXPECT_EQ(*base::ReadFile(path), bytes);
   };
   for (size_t size = 0; size < bytes.size(); size += 997) refused(bytes.substr(0, size));
-  // The tables and the tail are told by their checksum ...
+  // Damage of the tables and the tail is found by their checksums ...
   ZoomFileTail tail;
   std::memcpy(&tail, bytes.data() + bytes.size() - sizeof(tail), sizeof(tail));
   for (size_t at = tail.lanes; at < bytes.size(); at += 5) {
@@ -199,7 +199,7 @@ TEST_F(ZoomIndexTest, DamagedFilesAreRefusedAndMadeAgain) {
     garbled[at] = static_cast<char>(garbled[at] ^ 0x40);
     refused(garbled);
   }
-  // ... and whatever the arrays say, nothing outside of them is read.
+  // ... and with any content of the arrays, nothing outside of them is read.
   std::mt19937_64 random(8);
   for (int round = 0; round < 50; ++round) {
     std::string garbled = bytes;

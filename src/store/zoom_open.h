@@ -7,8 +7,8 @@
 
 namespace sonde::store {
 
-// The file beside the store; where that cannot be opened it is built, in the folder of temporary
-// files where the store's cannot be written.
+// The file next to the store. Where it cannot be opened it is built; in the folder of temporary
+// files where the store's folder cannot be written.
 Result<ZoomIndex> OpenZoomIndex(const Store& store);
 
 }  // namespace sonde::store

@@ -21,7 +21,7 @@ std::string_view BytesOf(const std::vector<Item>& items) {
   return {reinterpret_cast<const char*>(items.data()), items.size() * sizeof(Item)};
 }
 
-// What a slice or bucket of the level below adds to its bucket.
+// The contribution of a slice or bucket of the level below to its bucket.
 ZoomFileBucket AsBucket(const ZoomFileSlice& slice, uint64_t index) {
   return {slice.ts, slice.dur, slice.name, static_cast<uint32_t>(index), 1};
 }
@@ -141,7 +141,7 @@ ZoomFileLevel ZoomWriter::WriteLevel(uint64_t below, uint64_t count, int shift) 
   std::vector<ZoomFileBucket> buckets;
   buckets.reserve(kBlock);
   uint64_t place = 0;
-  // `below` lies before what is appended meanwhile.
+  // `below` is in front of the buckets that are appended meanwhile.
   ReadBack<Item>(below, count, [&](const Item& item, uint64_t index) {
     const ZoomFileBucket added = AsBucket(item, index);
     const uint64_t here =

@@ -1,8 +1,8 @@
 // Writes the file of a zoom index (zoom_format.h) from slices in the order of the store.
 //
-// Memory: a few MB whatever the number of slices, and 4 bytes for each task of the lane at hand:
-// what a level is made from is read back from the file. Cost: about 0.03 us a slice. Errors:
-// Status; slices out of order end in kCorruptData. One thread.
+// Memory: a few MB whatever the number of slices, and 4 bytes for each task of the current lane:
+// the input of a level is read back from the file. Cost: about 0.03 us a slice. Errors: Status;
+// slices out of order end in kCorruptData. One thread.
 #pragma once
 
 #include <array>
@@ -36,7 +36,7 @@ class ZoomWriter {
     Put(row);
     ids_.push_back(row.slice_id);
   }
-  // Whether all came as they should.
+  // Whether all rows came in order.
   bool in_order() const { return in_order_; }
   int64_t slices() const { return next_slice_; }
   // Whether a lane of this track has begun.

@@ -1,4 +1,5 @@
-// For tests and fuzz targets: a database file as it is, for statements that no user of a store has.
+// For tests and fuzz targets: a plain database file, for statements that users of a store may not
+// run.
 #pragma once
 
 #include <memory>

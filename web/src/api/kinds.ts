@@ -1,6 +1,6 @@
-// Made from src/capture/kinds.h: `make golden` writes it anew.
+// Made from src/capture/kinds.h: `make golden` rewrites it.
 
-/** Under which family a track is shown, by its kind. */
+/** The family under which a track is shown, by its kind. */
 export const FAMILY_OF_KIND: Readonly<Record<string, string>> = {
   thread: "host",
   module: "host",
