@@ -1,8 +1,8 @@
 // The interface of CANN's libmspti.so, typed from its documentation; the library itself is found at
 // run time.
 //
-// It works in processes only that had it loaded before all others (LD_PRELOAD): elsewhere its calls
-// answer kWithoutPreload. Records are packed; names are pointers into the library's tables.
+// It works only in processes that loaded it before all other libraries (LD_PRELOAD): elsewhere its
+// calls return kWithoutPreload. Records are packed; names are pointers into the library's tables.
 #ifndef SONDE_ADAPT_ASCEND_MSPTI_H_
 #define SONDE_ADAPT_ASCEND_MSPTI_H_
 
@@ -84,10 +84,11 @@ struct Mspti {
   int (*flush_period)(uint32_t milliseconds);
 };
 
-// Finds the library among those that the process has loaded. Empty text: found, else what lacks.
+// Finds the library among those that the process has loaded. Empty text: found, else what is
+// missing.
 std::string FindMspti(Mspti* mspti);
 
-// What a result says, in words that name the remedy.
+// The meaning of a result, with the remedy.
 std::string MsptiProblem(const char* call, int result);
 
 }  // namespace sonde::adapt::ascend

@@ -20,10 +20,10 @@ using capture::DeviceRecord;
 using capture::DeviceRecordKind;
 
 constexpr size_t kBufferBytes = size_t{1} << 20U;
-constexpr uint32_t kFlushPeriodMs = 1000;  // what a killed process may lose
+constexpr uint32_t kFlushPeriodMs = 1000;  // at most this much is lost when the process is killed
 constexpr std::array kKinds = {kMsptiKernel, kMsptiApi, kMsptiMemset, kMsptiMemcpy,
                                kMsptiCommunication};
-// At a stop: until three rounds brought nothing, sixteen at most.
+// At a stop: until three rounds gave no records, sixteen at most.
 constexpr int kQuietRounds = 3;
 constexpr int kMostRounds = 16;
 constexpr timespec kRound = {0, 25'000'000};
@@ -80,7 +80,7 @@ std::string Tracer::Subscribe() {
   if (result != kMsptiSuccess) return MsptiProblem("msptiActivityRegisterCallbacks", result);
   for (const uint32_t kind : kKinds) {
     result = mspti_.enable(kind);
-    // Releases before 26 know no communications, and go without.
+    // Releases before 26 do not support communications; recording goes on without them.
     if (result != kMsptiSuccess && kind != kMsptiCommunication) {
       return MsptiProblem("msptiActivityEnable", result);
     }

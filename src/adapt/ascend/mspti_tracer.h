@@ -10,8 +10,8 @@
 
 namespace sonde::adapt::ascend {
 
-// Null where the process has not loaded the library, and then `lacks` says what is missing. Lives
-// as long as the process: the library keeps pointers to it.
+// Null where the process has not loaded the library; `lacks` then names what is missing. Lives as
+// long as the process: the library keeps pointers to it.
 device::DeviceTracer* MsptiTracer(std::string* lacks);
 
 }  // namespace sonde::adapt::ascend

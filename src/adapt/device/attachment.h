@@ -1,5 +1,5 @@
-// What stands behind the C interface of a device's adapter: one tracer a process, found at the
-// first call and followed from then on.
+// The implementation of a device adapter's C interface: one tracer a process, found at the first
+// call and following the sessions from then on.
 //
 // Threads: any. Errors: 0 for success, a negative errno value otherwise. No exceptions.
 #ifndef SONDE_ADAPT_DEVICE_ATTACHMENT_H_
@@ -15,7 +15,7 @@ namespace sonde::adapt::device {
 
 class Attachment {
  public:
-  // Gives the tracer, or null and says what the process lacks.
+  // Gives the tracer, or null and the name of what the process lacks.
   using Find = DeviceTracer* (*)(std::string* lacks);
 
   // Records the device in the sessions to come, and in the one that runs. A second call does

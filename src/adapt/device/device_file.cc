@@ -118,7 +118,7 @@ void DeviceFile::NextWhereOld() {
     unlink(old_.front().path.c_str());
     old_.pop_front();
   }
-  if (Begin() != 0) Close();  // the next Flush says so
+  if (Begin() != 0) Close();  // the next Flush reports it
 }
 
 void DeviceFile::Close() { file_.Close(); }

@@ -1,7 +1,7 @@
 // Writer of device_000001.sonde (capture/device_format.h): chunks of records, appended whole.
 //
-// A chunk that cannot be written (disk full) ends the file: what comes after is counted as lost.
-// With `keep_last_seconds` a file of the next number begins after half of that time, and those that
+// A chunk that cannot be written (disk full) ends the file: later records are counted as lost. With
+// `keep_last_seconds` a file of the next number begins after half of that time, and those that
 // ended before it are removed. Threads: one at a time. No exceptions.
 #ifndef SONDE_ADAPT_DEVICE_DEVICE_FILE_H_
 #define SONDE_ADAPT_DEVICE_DEVICE_FILE_H_
@@ -51,7 +51,7 @@ class DeviceFile {
   std::string path_;
   std::deque<OldFile> old_;
   std::unordered_map<std::string, uint32_t> ids_;
-  std::string new_names_;  // as they lie in a chunk
+  std::string new_names_;  // in the form of a chunk
   std::vector<capture::DeviceRecord> records_;
   uint64_t written_ = 0;
   uint64_t lost_ = 0;

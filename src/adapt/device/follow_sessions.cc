@@ -30,7 +30,7 @@ class Follower {
   }
 
   void AfterFork() {
-    new (&mutex_) std::mutex();  // of a thread that is not there, maybe
+    new (&mutex_) std::mutex();  // may be held by a thread of the parent
     collecting_ = false;
     tracer_->AfterFork();
   }

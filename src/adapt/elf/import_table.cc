@@ -80,8 +80,8 @@ bool IsWanted(const char* path, const ImportQuery& query) {
   return false;
 }
 
-// Which of the symbols a library's symbol is; remembers the last answers, since a large library has
-// hundreds of thousands of relocations and names a symbol many times in a row.
+// Finds a library's symbol among the wanted ones; caches the last answers, since a large library
+// has hundreds of thousands of relocations and often uses one symbol many times in a row.
 class SymbolNumbers {
  public:
   SymbolNumbers(const Tables& tables, const ImportQuery& query) : tables_(tables), query_(query) {}

@@ -1,9 +1,9 @@
 // Import-table entries of loaded libraries: finding, replacing, restoring.
 //
-// Works on ELF shared objects with RELA relocations (x86-64, aarch64). Entries lie in pages that
+// Works on ELF shared objects with RELA relocations (x86-64, aarch64). Entries are in pages that
 // the loader may have made read-only; they are made writable for the store and then protected
-// again. A store is one aligned word, so that threads calling through the entry see old or new.
-// Threads: one caller at a time.
+// again. A store is one aligned word, so that threads that call through the entry see the old or
+// the new address. Threads: one caller at a time.
 #ifndef SONDE_ADAPT_ELF_IMPORT_TABLE_H_
 #define SONDE_ADAPT_ELF_IMPORT_TABLE_H_
 
@@ -15,7 +15,7 @@ namespace sonde::adapt {
 struct ImportEntry {
   void** slot;
   bool read_only;       // in the part that the loader protects after relocation
-  uint32_t symbol = 0;  // which of those that were asked for
+  uint32_t symbol = 0;  // index among the wanted ones
 };
 
 // Entries through which libraries whose file name begins with one of `prefixes` (nullptr-ended)

@@ -31,7 +31,7 @@ constexpr const char* kLibraries[] = {"libmindspore_cpu", nullptr};
 constexpr ptrdiff_t kAllocateDistance = -48;
 constexpr ptrdiff_t kReleaseDistance = -64;
 constexpr size_t kMaxEntries = 32;
-constexpr size_t kBlockBytes = 512;  // the pool gives out multiples of it
+constexpr size_t kBlockBytes = 512;  // sizes of blocks are multiples of it
 
 using Allocate = void* (*)(void*, size_t, bool, bool, uint32_t);
 using Release = void (*)(void*, void* const*);
@@ -43,7 +43,7 @@ struct Pool {
   Statistics used = nullptr;
   Statistics total = nullptr;
   void* ours[kFunctionCount] = {};
-  std::mutex mutex;  // of the table; never taken while the pool's is wanted
+  std::mutex mutex;  // of the table; never held while the pool's mutex is taken
   std::unordered_map<const void*, size_t> sizes;
 };
 

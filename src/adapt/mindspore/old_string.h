@@ -1,5 +1,5 @@
-// A std::string as MindSpore's libraries are built with: that of before C++11, one pointer to the
-// characters with length, capacity and reference count before them. Only read here.
+// A std::string of MindSpore's libraries, which have the ABI from before C++11: one pointer to the
+// characters, with length, capacity and reference count before them. Only read here.
 #ifndef SONDE_ADAPT_MINDSPORE_OLD_STRING_H_
 #define SONDE_ADAPT_MINDSPORE_OLD_STRING_H_
 

@@ -20,7 +20,7 @@ namespace {
 using capture::RecordKind;
 
 constexpr uint64_t kNoFlow = ~uint64_t{0};
-constexpr uint64_t kFlowBit = uint64_t{1} << 63;  // tells their ids from the recorder's own
+constexpr uint64_t kFlowBit = uint64_t{1} << 63;  // distinguishes their ids from the recorder's own
 constexpr size_t kMaxEntries = 512;
 
 // ProfilerData, as far as it is read.
@@ -68,12 +68,12 @@ constexpr const char* kSymbols[kFunctionCount] = {
 constexpr char kAnalyzer[] = "_ZN9mindspore7runtime16ProfilerAnalyzer11GetInstanceEv";
 constexpr char kCopyString[] = "_ZNSsC1ERKSs";
 constexpr const char* kLibraries[] = {"libmindspore", "_c_expression", nullptr};
-// MindSpore's own recording goes on by its own functions.
+// MindSpore's own recording continues through its own functions.
 constexpr char kProfiler[] = "libmindspore_profiler";
 
 constexpr char kBadData[] =
-    "MindSpore adapter: launches of graph kernels are not recorded, their records are laid out in "
-    "another way than in MindSpore 2.7 to 2.10";
+    "MindSpore adapter: launches of graph kernels are not recorded, their records have another "
+    "layout than in MindSpore 2.7 to 2.10";
 
 using RecorderBegin = void (*)(void*, uint32_t, uint32_t, const OldString*, bool, bool, uint64_t);
 using End = void (*)(void*);
@@ -241,7 +241,7 @@ void* OnBriefName(void* result, const void* analyzer, const OldString* name) {
   return result;
 }
 
-// The time of ours that was taken with one of theirs; 0: none is known.
+// Our time for one of MindSpore's times; 0: unknown.
 uint64_t TicksOf(const ThreadState& state, uint64_t theirs) {
   for (const ThreadState::Stamp& stamp : state.stamps) {
     if (stamp.theirs == theirs) return stamp.ticks;
@@ -281,7 +281,7 @@ void OnRecordFlow(void* analyzer, uint64_t flow) {
   sonde_flow_out(HandOver(), flow | kFlowBit);
 }
 
-// Between two words of ours: what is written beyond the object shows.
+// Between two known words, so that writes beyond the object are noticed.
 template <size_t kSize>
 struct Guarded {
   static constexpr uint64_t kGuard = 0x5a5a5a5aa5a5a5a5;
@@ -292,15 +292,15 @@ struct Guarded {
   bool IsWhole() const { return before == kGuard && after == kGuard; }
 };
 
-struct EmptyString {  // as the library of before C++11 has it
+struct EmptyString {  // layout of the ABI before C++11
   size_t length = 0;
   size_t capacity = 0;
   int64_t references = 0;
   char text[8] = "";
 };
 
-// MindSpore's functions on objects of ours, which must have the size that we know. Its profiler is
-// off: nothing is recorded.
+// Calls MindSpore's functions on objects of ours to check their size. Its profiler is off: nothing
+// is recorded.
 bool ObjectsFit() {
   EmptyString empty;
   const OldString name = {empty.text};

@@ -1,5 +1,5 @@
-// What MindSpore's runtime records of itself: launches of kernels, tasks of its pipeline threads,
-// waits, stages of compiling and running, and the moments at which a task is handed on.
+// The events that MindSpore's runtime records of itself: launches of kernels, tasks of its pipeline
+// threads, waits, stages of compiling and running, and the moments at which a task is queued.
 //
 // MindSpore's libraries record by a handful of exported functions, which do nothing unless its own
 // runtime profiler is armed. Ours take their place in the import tables. A range becomes a record

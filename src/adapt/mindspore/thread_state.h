@@ -1,5 +1,5 @@
-// What the adapter keeps per thread: caches of names and stacks, and what is needed where
-// MindSpore's own profiler records beside us.
+// State of the adapter per thread: caches of names and stacks, and data for the case that
+// MindSpore's own profiler records at the same time.
 //
 // Made at a thread's first range, freed when the thread ends. A range that MindSpore opens while
 // the thread's destructors run finds no state and is not recorded.

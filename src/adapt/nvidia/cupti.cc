@@ -39,7 +39,7 @@ std::string CuptiProblem(const Cupti& cupti, const char* call, int result) {
   }
   if (result == kCuptiInsufficientPrivileges) {
     return text + "this user may not trace the GPU (NVreg_RestrictProfilingToAdminUsers of the " +
-           "driver); ask whoever runs the machine";
+           "driver); ask the administrator of the machine";
   }
   const char* name = nullptr;
   cupti.result_text(result, &name);

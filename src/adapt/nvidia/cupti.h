@@ -1,8 +1,8 @@
 // CUPTI's activity interface, typed from its documentation; the library itself is found at run
 // time, and any of CUDA 11 to 13 will do.
 //
-// Records grew from release to release at their ends: what is declared here lies where it did in
-// all of them (CUpti_ActivityKernel4 to 11, CUpti_ActivityMemcpy3 to 6, CUpti_ActivityMemset2 to 4,
+// Later releases only append fields to records: the offsets declared here are the same in all of
+// them (CUpti_ActivityKernel4 to 11, CUpti_ActivityMemcpy3 to 6, CUpti_ActivityMemset2 to 4,
 // CUpti_ActivityAPI). Times are nanoseconds; names belong to the library.
 #ifndef SONDE_ADAPT_NVIDIA_CUPTI_H_
 #define SONDE_ADAPT_NVIDIA_CUPTI_H_
@@ -23,7 +23,7 @@ enum CuptiKind : uint32_t {
   kCuptiKernelSerial = 3,
   kCuptiDriver = 4,
   kCuptiRuntime = 5,
-  kCuptiKernel = 10,      // concurrent: kernels run beside each other as without a profiler
+  kCuptiKernel = 10,      // concurrent: kernels run in parallel as without a profiler
   kCuptiMemcpyPeer = 22,  // between devices
 };
 
@@ -136,10 +136,11 @@ struct Cupti {
   int (*flush_period)(uint32_t milliseconds);  // null before CUDA 11.1
 };
 
-// Finds the library among those that the process has loaded. Empty text: found, else what lacks.
+// Finds the library among those that the process has loaded. Empty text: found, else what is
+// missing.
 std::string FindCupti(Cupti* cupti);
 
-// What a result says, in words that name the remedy.
+// The meaning of a result, with the remedy.
 std::string CuptiProblem(const Cupti& cupti, const char* call, int result);
 
 }  // namespace sonde::adapt::nvidia

@@ -6,7 +6,7 @@ namespace sonde::adapt::nvidia {
 namespace {
 
 constexpr uint32_t kMostCalls = 1U << 16U;  // CUPTI's numbers are some hundred
-constexpr auto kAsking =
+constexpr auto kQueryCalls =
     std::to_array<std::string_view>({"cudaGetDevice",
                                      "cudaSetDevice",
                                      "cudaGetLastError",
@@ -52,7 +52,8 @@ bool IsRecordedCall(CuptiDomain domain, std::string_view name) {
     return std::any_of(kDriverWork.begin(), kDriverWork.end(),
                        [&](std::string_view begin) { return name.starts_with(begin); });
   }
-  return std::find(kAsking.begin(), kAsking.end(), WithoutVersion(name)) == kAsking.end();
+  return std::find(kQueryCalls.begin(), kQueryCalls.end(), WithoutVersion(name)) ==
+         kQueryCalls.end();
 }
 
 void CuptiCalls::Learn(CuptiDomain domain, uint32_t callback, Call& call) const {

@@ -1,8 +1,8 @@
 // Names of the CUDA calls that are recorded, by CUPTI's numbers.
 //
-// Of the runtime interface all but those that only ask (cudaGetDevice and the like: thousands a
-// step, and each takes nothing); of the driver's those that give work to a device, since the
-// runtime is made of the others. Threads: one at a time.
+// Of the runtime interface all calls except queries (cudaGetDevice and the like: thousands a step,
+// each without measurable time). Of the driver's only those that give work to a device, since the
+// runtime calls the others. Threads: one at a time.
 #ifndef SONDE_ADAPT_NVIDIA_CUPTI_CALLS_H_
 #define SONDE_ADAPT_NVIDIA_CUPTI_CALLS_H_
 

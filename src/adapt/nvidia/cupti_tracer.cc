@@ -27,7 +27,7 @@ using capture::DeviceRecordKind;
 using capture::DeviceVendor;
 
 constexpr size_t kBufferBytes = size_t{2} << 20U;
-constexpr uint32_t kFlushPeriodMs = 1000;  // what a killed process may lose
+constexpr uint32_t kFlushPeriodMs = 1000;  // at most this much is lost when the process is killed
 constexpr uint32_t kSystemThreadIds = 1;   // as gettid() has them
 constexpr uint32_t kForced = 1;            // records that are not complete, too
 // Kernels last: nothing is to be launched between their end and that of the calls.
@@ -96,8 +96,8 @@ void Complete(void* context, uint32_t stream, uint8_t* buffer, size_t, size_t va
 
 void Ignore(void*, uint32_t, uint32_t, const void*) {}
 
-// What CUPTI's clock lacks to the system's: it was the same in all releases tried, but nothing
-// promises that.
+// Offset from CUPTI's clock to the system's: the two agreed in all releases tried, without a
+// guarantee.
 int64_t Tracer::ClockOffset() const {
   int64_t best_span = INT64_MAX;
   int64_t offset = 0;
@@ -114,7 +114,8 @@ int64_t Tracer::ClockOffset() const {
 }
 
 std::string Tracer::Subscribe() {
-  // The only subscriber of a process records activities: so that two do not take each other's.
+  // A process has only one subscriber: subscribing keeps two profilers from taking each other's
+  // activities.
   int result = cupti_.subscribe(&subscriber_, &Ignore, nullptr);
   if (result != kCuptiSuccess) {
     subscriber_ = nullptr;

@@ -10,8 +10,8 @@
 
 namespace sonde::adapt::nvidia {
 
-// Null where the process has not loaded CUPTI, and then `lacks` says what is missing. Lives as long
-// as the process: the library keeps pointers to it.
+// Null where the process has not loaded CUPTI; `lacks` then names what is missing. Lives as long as
+// the process: the library keeps pointers to it.
 device::DeviceTracer* CuptiTracer(std::string* lacks);
 
 }  // namespace sonde::adapt::nvidia

@@ -1,5 +1,5 @@
-// Functions of a library that the process has loaded, whatever its version and whoever opened it:
-// names of such libraries end in a version, and packages open them for themselves only.
+// Functions of a library that the process has loaded, in any version and opened by any package:
+// names of such libraries end in a version, and packages open them with local visibility.
 #ifndef SONDE_ADAPT_NVIDIA_LOADED_LIBRARY_H_
 #define SONDE_ADAPT_NVIDIA_LOADED_LIBRARY_H_
 

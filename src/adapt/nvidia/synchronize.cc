@@ -52,7 +52,7 @@ void SynchronizeDevices() {
   Driver driver = {};
   int count = 0;
   if (!driver.Find() || driver.device_count(&count) != kSuccess) return;
-  // A thread that captures a graph must not be told that waiting is forbidden to all.
+  // The wait must not invalidate a graph that another thread is capturing.
   int mode = kRelaxed;
   const bool exchanged = driver.exchange_capture_mode(&mode) == kSuccess;
   for (int ordinal = 0; ordinal < count; ++ordinal) {

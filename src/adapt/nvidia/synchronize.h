@@ -1,5 +1,5 @@
-// Waits until the GPUs of this process have done what they were given, by the CUDA driver that it
-// has loaded. Contexts that are not there are not made; nothing of the calling thread changes.
+// Waits until the GPUs of this process have finished their work, through the CUDA driver that it
+// has loaded. Creates no contexts and does not change the state of the calling thread.
 #ifndef SONDE_ADAPT_NVIDIA_SYNCHRONIZE_H_
 #define SONDE_ADAPT_NVIDIA_SYNCHRONIZE_H_
 

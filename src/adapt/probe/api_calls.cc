@@ -164,7 +164,7 @@ PyObject* ApiCalls::Record(const ApiCall& call, const CallArguments& arguments,
   };
   if (IsRefused(api, arguments.names)) return call_original();
   if ((flags_ & kOnlyNan) != 0) return Watch(call, arguments, count_flags);
-  // Taken before the call, which lets other threads go on.
+  // Counted before the call, during which other threads may run.
   const uint64_t number = api.count++;
   base::NumberBuffer buffer;
   const std::string name =

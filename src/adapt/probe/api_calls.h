@@ -1,4 +1,4 @@
-// The wrappers that stand in the place of torch's functions, and what each call of one does.
+// The wrappers that replace torch's functions, and the recording of their calls.
 //
 // Only the outermost wrapped call of a thread is recorded; every one counts, also those that a
 // filter leaves out, so that the numbers in names agree between dumps. Usual calls are recorded
@@ -36,7 +36,7 @@ struct Api {
   bool is_special = false;  // always through Python
   bool is_dropout = false;  // has no backward where nothing is dropped
   bool is_change = false;   // writes to its first argument
-  uint64_t idle_cost = 1;   // what a call counts for that is not recorded
+  uint64_t idle_cost = 1;   // cost of a call that is not recorded
   PyObject* python = nullptr;
 };
 
@@ -67,24 +67,24 @@ class ApiCalls {
 
   size_t Add(Api api);
   Api& at(size_t index) { return apis_[index]; }
-  // A new callable that stands for `original`, or nullptr with an exception.
+  // A new callable that replaces `original`, or nullptr with an exception.
   PyObject* Wrap(size_t index, PyObject* original);
 
-  // A new callable for `original` that tells of outermost calls; needs Prepare() only.
+  // A new callable for `original` that reports outermost calls; needs Prepare() only.
   PyObject* WrapOutermost(PyObject* original, PyObject* begin);
 
   // Calls are recorded by `recorder` with these flags; `is_general`: through Python.
   void Use(Recorder* recorder, uint64_t flags, bool is_general, bool places_unwanted);
   void Forget(const Recorder* recorder);
   // Whether calls are recorded. When those that are not have cost `idle_limit`, idle() is called
-  // once; 0: never. Switching off again does not begin to count anew.
+  // once; 0: never. Switching off again does not restart the count.
   void Switch(bool on, uint64_t idle_limit);
   void ResetCounts();
 
   PyObject* Call(ApiCall& call, PyObject* const* args, size_t count_flags, PyObject* names);
   // Gradients pass through the node of a call's result.
   PyObject* Backward(const BackwardCall& call, PyObject* to_inputs, PyObject* to_outputs);
-  // The program's own modes do not see what is called between these two, by this thread.
+  // The program's own modes do not see calls of this thread between these two.
   void HideModes();
   void ShowModes();
   // Whether a tensor of this value, a container perhaps, holds NaN. An exception may be set.
@@ -96,7 +96,7 @@ class ApiCalls {
   PyObject* Record(const ApiCall& call, const CallArguments& arguments, size_t count_flags);
   PyObject* Watch(const ApiCall& call, const CallArguments& arguments, size_t count_flags);
   // `before`: the arguments as they were, null where the call does not write to them.
-  bool TellOfNan(const Api& api, uint64_t number, const CallArguments& arguments, PyObject* before,
+  bool ReportNan(const Api& api, uint64_t number, const CallArguments& arguments, PyObject* before,
                  PyObject* result);
   PyObject* BeforeChange(const Api& api, uint64_t number, const CallArguments& arguments);
   bool IsChange(const Api& api, PyObject* names) const;
@@ -112,7 +112,7 @@ class ApiCalls {
   bool IsInstance(const PyObject* value, unsigned int type_flag) const;
   bool DropsNothing(const CallArguments& arguments) const;
   bool IsRefused(const Api& api, PyObject* names) const;
-  // True where the call may go on: no exception, or one of ours that is told.
+  // True where the call may go on: no exception, or one of ours that was reported.
   bool Settle(bool is_done) const;
   void CountIdle(const Api& api);
 

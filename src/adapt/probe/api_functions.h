@@ -1,4 +1,4 @@
-// What Python gets to make and steer the wrappers of torch's functions.
+// The Python interface that makes and controls the wrappers of torch's functions.
 //
 // Threads: the GIL.
 #ifndef SONDE_ADAPT_PROBE_API_FUNCTIONS_H_

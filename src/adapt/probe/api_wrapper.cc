@@ -46,7 +46,7 @@ PyObject* OnAttribute(PyObject* self, PyObject* name) {
   const char* text = Python().utf8(name, nullptr);
   if (text == nullptr) return nullptr;
   if (std::strcmp(text, "__class__") == 0) return Python().generic_get_attribute(self, name);
-  // copy and pickle take it for the name of something global, and leave it as it is.
+  // copy and pickle take it for the name of a global object, and do not copy it.
   if (std::strncmp(text, "__reduce", 8) == 0)
     return Python().function_new(&g_reduce, self, nullptr);
   return Python().get_attribute_object(CallOf(self).original, name);
@@ -71,9 +71,8 @@ PyObject* OnCompare(PyObject* self, PyObject* other, int operation) {
 
 thread_local bool t_is_inside = false;  // an outermost call of this thread
 
-// Calls what was to be called at the end; the exception of the call that ended is kept. False: that
-// raised one itself.
-bool TellEnd(PyObject* end) {
+// Calls `end` and keeps the exception of the call that ended. False: `end` itself raised one.
+bool CallAtEnd(PyObject* end) {
   PyObject* type = nullptr;
   PyObject* value = nullptr;
   PyObject* trace = nullptr;
@@ -97,8 +96,8 @@ PyObject* OnOutermost(PyObject* self, PyObject* const* args, size_t count_flags,
   PyObject* const result =
       answer ? CallOriginal(Python(), call, args, count_flags, names) : nullptr;
   t_is_inside = false;
-  const bool is_told = !answer || answer.get() == Python().none || TellEnd(answer.get());
-  if (is_told) return result;
+  const bool is_reported = !answer || answer.get() == Python().none || CallAtEnd(answer.get());
+  if (is_reported) return result;
   Python().release(result);
   return nullptr;
 }

@@ -23,15 +23,16 @@ struct ApiCall {
   PyObject* weak_references;  // to it: tables of torch.jit have functions as weak keys
 };
 
-// Types of wrappers of functions and of what binds to an instance; nullptr with an exception.
+// Types of wrappers of functions and of callables that bind to an instance; nullptr with an
+// exception.
 PyObject* MakeWrapperType(const PythonCalls& calls, bool binds);
 
 // A new wrapper of one of these types, or nullptr with an exception.
 PyObject* WrapperOf(const PythonCalls& calls, PyObject* type, PyObject* original, Api* api);
 
-// A wrapper that tells begin(first argument) of each outermost call of a thread, for as long as the
-// process lives, and calls what that returned at the end if it is not None; nullptr with an
-// exception. Both references are kept.
+// A wrapper that calls begin(first argument) before each outermost call of a thread, for as long as
+// the process lives. If begin returns a callable and not None, it is called at the end. nullptr
+// with an exception. Both references are kept.
 PyObject* OutermostOf(const PythonCalls& calls, PyObject* type, PyObject* original,
                       PyObject* begin);
 

@@ -25,7 +25,7 @@ class Construct {
   // A module's forward or backward begins and ends, on this thread.
   void BeginModule(const std::string& name);
   void EndModule(const std::string& name);
-  // "optimizer", "clip_grad" or "": who calls functions that no module calls.
+  // "optimizer", "clip_grad" or "": the caller of functions outside all modules.
   void SetStatus(std::string_view status) { status_ = status; }
   // A call ends: it takes its place.
   void Place(const std::string& name);

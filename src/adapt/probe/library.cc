@@ -1,5 +1,5 @@
-// What Python gets: sonde_probe_functions(), opened by ctypes, gives a dict with open(), add() and
-// the others, which are bound to a recorder of their own.
+// The Python interface: sonde_probe_functions(), opened by ctypes, gives a dict with open(), add()
+// and the others, which are bound to a recorder of their own.
 #include <array>
 #include <memory>
 #include <string>
@@ -208,7 +208,7 @@ PyObject* TakeBad(PyObject* self, Arguments, intptr_t count) {
   return answer;
 }
 
-// reads_memory(): whether tensors are read without asking Python
+// reads_memory(): whether tensors are read without calling Python
 PyObject* ReadsMemory(PyObject* self, Arguments, intptr_t count) {
   if (!CheckCount(count, 0)) return nullptr;
   const bool reads = RecorderOf(self)->reader().reads_memory();
@@ -328,16 +328,16 @@ bool FindCalls() {
 
 extern "C" {
 
-// [GIL] A new dict of the functions that make and steer wrappers: see api_functions.h.
+// [GIL] A new dict of the functions that make and control wrappers: see api_functions.h.
 __attribute__((visibility("default"))) sonde::adapt::PyObject* sonde_probe_api_functions(
     sonde::adapt::PyObject* setup) {
   using namespace sonde::adapt;  // NOLINT(google-build-using-namespace): inside a function
   return FindCalls() ? MakeApiFunctions(g_calls, setup) : nullptr;
 }
 
-// [GIL] What stands for `original`, a method, and calls begin(instance) first where the thread is
-// in no other call of it, and what that returned, unless None, at the end; nullptr with a Python
-// exception.
+// [GIL] A replacement of `original`, a method. It calls begin(instance) first where the thread is
+// in no other call of it, and at the end the callable that begin returned, unless None. nullptr
+// with a Python exception.
 __attribute__((visibility("default"))) sonde::adapt::PyObject* sonde_probe_outermost(
     sonde::adapt::PyObject* original, sonde::adapt::PyObject* begin) {
   using namespace sonde::adapt;  // NOLINT(google-build-using-namespace): inside a function

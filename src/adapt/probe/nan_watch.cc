@@ -23,7 +23,7 @@ std::string NameOf(const Api& api, uint64_t number) {
 PyObject* ApiCalls::Watch(const ApiCall& call, const CallArguments& arguments, size_t count_flags) {
   Api& api = *call.api;
   Nesting& nesting = ThisNesting();
-  const uint64_t number = api.count++;  // before other threads go on
+  const uint64_t number = api.count++;  // before other threads run
   const PyOwned before(
       *python_, IsChange(api, arguments.names) ? BeforeChange(api, number, arguments) : nullptr);
   nesting.depth = 1;
@@ -33,7 +33,7 @@ PyObject* ApiCalls::Watch(const ApiCall& call, const CallArguments& arguments, s
   if (!is_on_ && api.count == number + 1) api.count = number;  // switched off meanwhile
   if (!is_on_ || result == nullptr) return result;
   const bool goes_on =
-      !api.is_wanted || Settle(TellOfNan(api, number, arguments, before.get(), result));
+      !api.is_wanted || Settle(ReportNan(api, number, arguments, before.get(), result));
   if (goes_on) return result;
   python_->release(result);
   return nullptr;
@@ -48,7 +48,7 @@ bool ApiCalls::IsChange(const Api& api, PyObject* names) const {
   return false;
 }
 
-// A copy of what the call will write to: whether it held NaN is asked only when the result does.
+// A copy of the argument that the call will write to: it is checked only when the result has NaN.
 PyObject* ApiCalls::BeforeChange(const Api& api, uint64_t number, const CallArguments& arguments) {
   const Work work(*this, ThisNesting());
   PyObject* const* keywords = arguments.values + arguments.count;
@@ -63,10 +63,10 @@ PyObject* ApiCalls::BeforeChange(const Api& api, uint64_t number, const CallArgu
   return before;
 }
 
-bool ApiCalls::TellOfNan(const Api& api, uint64_t number, const CallArguments& arguments,
+bool ApiCalls::ReportNan(const Api& api, uint64_t number, const CallArguments& arguments,
                          PyObject* before, PyObject* result) {
   const Work work(*this, ThisNesting());
-  // What only changes an argument gives nothing back.
+  // Calls that only change an argument return nothing.
   const bool is_change = result == python_->none && arguments.count > 0;
   if (api.is_special || HasNan(is_change ? arguments.values[0] : result)) {
     PyObject* const* keywords = arguments.values + arguments.count;

@@ -1,4 +1,4 @@
-// What a thread is in the middle of, as far as the probe is concerned.
+// State of nested calls of a thread: open calls and modules, and whether the probe is at work.
 //
 // Threads: each has its own; a new step makes all of them empty.
 #ifndef SONDE_ADAPT_PROBE_NESTING_H_
@@ -32,7 +32,7 @@ class Busy {
   Nesting& nesting_;
 };
 
-// [GIL] What threads left open in the step that ends is forgotten.
+// [GIL] Calls and modules that are still open in the step that ends are forgotten.
 void ForgetNesting();
 
 }  // namespace sonde::adapt

@@ -1,4 +1,4 @@
-// What the probe calls of CPython beyond adapt/python/python_api.h, and the few objects of the
+// CPython functions of the probe beyond adapt/python/python_api.h, and the few objects of the
 // interpreter that it compares with. Resolved in the running process.
 //
 // Threads: everything needs the GIL.

@@ -17,7 +17,7 @@ using FastFunction = PyObject* (*)(PyObject*, PyObject* const*, intptr_t);
 inline PyMethod Method(const char* name, FastFunction function) noexcept {
   return {.name = name,
           .function = reinterpret_cast<PyObject* (*)(PyObject*, PyObject*)>(
-              reinterpret_cast<void (*)()>(function)),  // the flag says what it takes
+              reinterpret_cast<void (*)()>(function)),  // the flag determines the signature
           .flags = kFastCall,
           .doc = nullptr};
 }

@@ -1,4 +1,4 @@
-// A tensor whose memory was found: its elements, its type, where they lie.
+// A tensor whose memory was found: its elements, their type and address.
 //
 // Threads: a value, used while the tensor lives.
 #ifndef SONDE_ADAPT_PROBE_READ_TENSOR_H_

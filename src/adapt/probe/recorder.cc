@@ -14,7 +14,7 @@ using base::JoinPath;
 constexpr size_t kPartDepth = 3;          // of the text of a part of a member
 constexpr size_t kMemberDepth = 2;        // of a member of "data"
 constexpr size_t kMaxHeld = 4096;         // changes of the file; some thousand tensors
-constexpr size_t kMaxStackTexts = 16384;  // some 30 MB; a program that recurses has ever new ones
+constexpr size_t kMaxStackTexts = 16384;  // some 30 MB; a recursive program has no end of new ones
 
 }  // namespace
 

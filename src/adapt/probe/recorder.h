@@ -1,7 +1,7 @@
-// One dump that is being written: the three JSON files of a step and the tensors beside them.
+// One dump that is being written: the three JSON files of a step and the files of tensors.
 //
-// Threads: the GIL. Errors: failures to write are kept once and handed out by TakeError(); they
-// end the writing of that file, never the program. Failures to render are Python exceptions.
+// Threads: the GIL. Errors: failures to write are kept once and returned by TakeError(); they end
+// the writing of that file, never the program. Failures to render are Python exceptions.
 #ifndef SONDE_ADAPT_PROBE_RECORDER_H_
 #define SONDE_ADAPT_PROBE_RECORDER_H_
 
@@ -27,7 +27,7 @@ inline constexpr uint64_t kInList = 8;  // the value is the only element of a li
 inline constexpr uint64_t kWhole = 16;  // the value is the whole member, not a part
 inline constexpr uint64_t kWithStack = 32;
 inline constexpr uint64_t kPlace = 64;  // the call ends: it takes its place in construct.json
-// Of all calls of functions: only those are told of whose results hold NaN.
+// Of all calls of functions: only those whose results hold NaN are reported.
 inline constexpr uint64_t kOnlyNan = 128;
 inline constexpr uint64_t kNoBackward = 256;  // with it: not of gradients
 inline constexpr uint64_t kModule = 512;      // a module begins with this call, or ends
@@ -63,7 +63,7 @@ class Recorder {
   // Renders `value` and makes it the part `key` of a member; `io` begins the names of its files.
   bool Add(const std::string& name, std::string_view key, std::string_view io, PyObject* value,
            uint64_t flags);
-  // The same of values as they come with a call.
+  // The same for the arguments of a call.
   bool AddValues(const std::string& name, std::string_view key, std::string_view io,
                  const CallArguments& values, uint64_t flags);
   // Both parts of a backward call, tuples or single values, which is then complete.
@@ -73,14 +73,14 @@ class Recorder {
   bool AddInputs(const std::string& name, const CallArguments& arguments, uint64_t flags);
   void Finish(const std::string& name);
   void Remove(const std::string& name);
-  // A call ends that leaves no entry.
+  // A call without an entry ends.
   void Place(const std::string& name);
   // Puts the current call path into stack.json.
   bool AddStack(const std::string& name);
   Construct& construct() { return construct_; }
   // Fetches numbers from devices and writes the entries that waited for them.
   bool FetchNumbers();
-  // Everything that was fetched lies in the files in its final form.
+  // All fetched numbers are in the files in their final form.
   Status Settle();
   // The folder of the dump was renamed.
   void MovedTo(const std::string& folder);
@@ -102,7 +102,7 @@ class Recorder {
   };
   // Of the current call path, as stack.json has it; nullptr with a Python exception.
   const std::string* ElementsOfStack(const FramesHash& hash);
-  // After changes to data_: numbers do not wait for ever.
+  // After changes to data_: limits the number of waiting entries.
   bool Written();
   bool Save(const std::string& name, const ReadTensor& tensor);
   SaveTensor SaveFor(uint64_t flags);
@@ -115,8 +115,8 @@ class Recorder {
   std::optional<probe::EntryFile> data_;
   std::optional<probe::StackFile> stacks_;
   std::unordered_map<uint64_t, StackGroup> groups_;  // by the first hash of the frames
-  // The same stacks come in every step: texts of all steps, found in the same way. The code objects
-  // of a hash live on, since `frames_` keeps what it has met.
+  // Every step has the same stacks: texts of all steps, found in the same way. The code objects of
+  // a hash stay alive, since `frames_` keeps them.
   std::unordered_map<uint64_t, StackText> stack_texts_;
   Construct construct_;
   std::optional<probe::TensorQueue> queue_;

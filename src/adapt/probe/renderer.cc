@@ -49,7 +49,7 @@ void AppendEnd(std::string& out, size_t depth, char end) {
   out.push_back(end);
 }
 
-// What the exclusive-or of a tensor without dimensions is: its value.
+// The exclusive-or of a tensor without dimensions is its value.
 std::string ScalarWord(const ReadTensor& tensor) {
   const probe::Statistics value = probe::ComputeStatistics(tensor.view, {});
   std::string text;
@@ -339,7 +339,7 @@ bool Renderer::TensorRecord(const ReadTensor& tensor, const Labels& labels, size
       if (!Plain(calls_.tuple_get(item, 1), depth + 1)) return false;
     }
   }
-  // The reference leaves out what has no memory; an empty part of a tensor has some.
+  // The reference leaves out tensors without memory; an empty part of a tensor has memory.
   if (*save_ && tensor.view.data != nullptr && (*save_)(path_, tensor)) {
     AppendField(out, depth, "data_name");
     AppendQuoted(out, base::Concat(path_, options_.extension));

@@ -1,7 +1,7 @@
 // Turns the arguments and results of a call into the JSON text of the dump, and saves tensors on
 // the way.
 //
-// Plain tensors, numbers, texts and containers are rendered here; everything else is handed to the
+// Plain tensors, numbers, texts and containers are rendered here; everything else is passed to the
 // Python function `describe(value, key, is_saved)`, which returns None (rendered as null) or a
 // tuple; `is_saved`: tensors of this value go to files.
 //   ("plain", value)             a value of JSON types, rendered as it is
@@ -49,12 +49,12 @@ class Renderer {
   Renderer(const PythonCalls& calls, TensorReader& reader, const RenderOptions& options)
       : calls_(calls), reader_(reader), options_(options) {}
 
-  // Appends the text of `value`, whose first line stands at `depth`, to `out`. Files of tensors are
-  // named `path`, continued by the place of the tensor within the value.
+  // Appends the text of `value`, whose first line has the indentation `depth`, to `out`. Files of
+  // tensors are named `path`, continued by the place of the tensor within the value.
   bool Render(PyObject* value, size_t depth, const std::string& path, const SaveTensor& save,
               std::string& out);
-  // The same of values that lie one after the other, as a list, and of keyword arguments (a tuple
-  // of names, or nullptr, and their values), as an object.
+  // The same of an array of values, as a list, and of keyword arguments (a tuple of names, or
+  // nullptr, and their values), as an object.
   bool RenderValues(PyObject* const* values, size_t count, size_t depth, const std::string& path,
                     const SaveTensor& save, std::string& out);
   bool RenderKeywords(PyObject* names, PyObject* const* values, size_t depth,

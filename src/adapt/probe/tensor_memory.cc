@@ -9,7 +9,7 @@
 namespace sonde::adapt {
 namespace {
 
-// How far is looked; torch's objects are larger.
+// Bytes that are searched; torch's objects are larger.
 constexpr size_t kObjectBytes = 48;
 constexpr size_t kTensorBytes = 184;
 constexpr size_t kStorageBytes = 48;

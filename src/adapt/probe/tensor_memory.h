@@ -1,11 +1,9 @@
-// Where the running torch keeps what the probe reads of a tensor, found out and proven as the
-// program goes.
+// Offsets of a tensor's fields in the running torch, found and verified while the program runs.
 //
-// Asking a tensor by its Python attributes costs close to a microsecond. Here the object of C++ is
-// read: a place in it counts only if what it yields agrees with what Python said, and a kind of
-// tensor (its dispatch keys and type) only after the first of that kind has been compared. A single
-// disagreement ends it for the process, and Python is asked again.
-// Threads: the GIL.
+// Reading a tensor's Python attributes costs close to a microsecond. Here the C++ object is read:
+// an offset in it counts only if its values agree with Python's, and a kind of tensor (its dispatch
+// keys and type) only after the first of that kind has been compared. A single disagreement ends
+// this for the process, and the Python attributes are used again. Threads: the GIL.
 #ifndef SONDE_ADAPT_PROBE_TENSOR_MEMORY_H_
 #define SONDE_ADAPT_PROBE_TENSOR_MEMORY_H_
 
@@ -19,7 +17,7 @@
 
 namespace sonde::adapt {
 
-// What Python says of a tensor of at most five dimensions.
+// Python's attributes of a tensor of at most five dimensions.
 struct TensorSample {
   const PyObject* object = nullptr;
   uint64_t address = 0;  // of the tensor and its storage: `_cdata`
@@ -35,14 +33,14 @@ struct TensorSample {
 
 class TensorMemory {
  public:
-  // Finds the places by samples that differ in everything. Not found: this stays unusable.
+  // Finds the offsets by samples that differ in everything. Not found: this stays unusable.
   void Learn(std::span<const TensorSample> samples);
   bool is_usable() const { return is_usable_; }
 
-  // False: this kind has not been seen, or cannot be read here. Where a tensor may need gradients
-  // only Python knows, and `asks_gradient` is set.
+  // False: this kind is new, or cannot be read here. `asks_gradient` is set where only Python knows
+  // whether the tensor needs gradients.
   bool Read(const PyObject* object, ReadTensor* out, bool* asks_gradient) const;
-  // Python has answered: the next of this kind need not be asked.
+  // Python's attributes agreed: the next tensor of this kind is read without them.
   void Note(const PyObject* object, const ReadTensor& read);
 
  private:

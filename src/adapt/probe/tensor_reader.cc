@@ -44,8 +44,8 @@ bool TensorReader::Flag(PyObject* tensor, PyObject* name, bool* value) const {
   return true;
 }
 
-// Torch tells no address of an empty part of a tensor: it has that of the whole. And of a part
-// whose memory was given back (sharded parameters) it tells one that leads nowhere.
+// Torch gives no address for an empty part of a tensor: the address of the whole is used. For a
+// part whose memory was released (sharded parameters) it gives an invalid address.
 bool TensorReader::ReadStorage(PyObject* tensor, ReadTensor* out) const {
   const PyOwned storage(calls_, calls_.call_method(tensor, name_untyped_storage_, nullptr));
   if (!storage) return false;
@@ -99,7 +99,7 @@ bool TensorReader::ReadByPython(PyObject* tensor, ReadTensor* out) const {
   if (!ReadLayout(tensor, out) || !Flag(tensor, name_requires_grad_, &out->requires_grad)) {
     return false;
   }
-  // Views of complex tensors may owe a change of sign to whoever reads them.
+  // Readers of conjugate views of complex tensors must change the sign themselves.
   for (PyObject* name : {name_is_conj_, name_is_neg_}) {
     const PyOwned owes(calls_, calls_.call_method(tensor, name, nullptr));
     if (!owes || owes.get() == calls_.true_object) return false;

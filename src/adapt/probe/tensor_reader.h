@@ -1,5 +1,5 @@
-// Reads what the probe needs to know of a torch.Tensor without torch's headers: through its Python
-// attributes, and once a kind of tensor is known, in its memory (tensor_memory.h).
+// Reads the properties of a torch.Tensor without torch's headers: through its Python attributes,
+// and once a kind of tensor is known, in its memory (tensor_memory.h).
 //
 // Threads: the GIL. Errors: a tensor whose memory cannot be read here (another device, another
 // layout, a wrapper without storage) is refused, and its Python side describes it instead.
@@ -26,9 +26,9 @@ class TensorReader {
   bool IsPlainTensor(const PyObject* object) const;
   // False, without an exception, for tensors that are refused.
   bool Read(PyObject* tensor, ReadTensor* out);
-  // Reads without Python what these samples teach to read.
+  // From these samples on, reads kinds of tensors that it has learned without Python.
   void Learn(std::span<const TensorSample> samples) { memory_.Learn(samples); }
-  // Whether that was learned, and has not been disproven since.
+  // Whether the offsets were found, and no disagreement was seen since.
   bool reads_memory() const { return memory_.is_usable(); }
 
  private:

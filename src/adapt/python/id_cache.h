@@ -1,11 +1,11 @@
-// Hashes of what a program hands over again and again (inputs, call stacks) to dictionary ids.
+// Maps hashes of repeated data (inputs of operators, call stacks) to dictionary ids.
 //
 // Between two operators the program's own work empties the near caches, so that every line of a
-// table that is looked at costs more than the hash: one line of the processor's cache holds all
-// places that a hash may have, and since programs repeat themselves, the line that was asked for
-// after this one is fetched ahead the next time. The 64 bits of the hash decide: two of 10 000
-// share one once in 10^11 programs. Where a line is full, the entry that came first gives way.
-// Threads: one cache per thread. No allocation.
+// table that is read costs more than the hash: one line of the processor's cache holds all places
+// that a hash may have, and since programs repeat themselves, the line that was used after this one
+// is prefetched the next time. The 64 bits of the hash decide: two of 10 000 share one once in
+// 10^11 programs. In a full line the oldest entry is replaced. Threads: one cache per thread. No
+// allocation.
 #ifndef SONDE_ADAPT_PYTHON_ID_CACHE_H_
 #define SONDE_ADAPT_PYTHON_ID_CACHE_H_
 
@@ -18,7 +18,7 @@ namespace sonde::adapt {
 template <size_t kLines>
 class IdCache {
  public:
-  // The id that came with this hash, which is not 0. False: not met, or met too long ago.
+  // The id of this hash, which is not 0. False: unknown, or replaced since.
   bool Find(uint64_t hash, uint32_t* id) {
     const uint32_t number = LineOf(hash);
     for (Slot& slot : lines_[number].slots) {

@@ -1,5 +1,5 @@
-// The few CPython functions that the adapter calls, resolved in the running process: one binary
-// serves Python 3.9 to 3.13 and links with none of them.
+// The few CPython functions that adapters call, resolved in the running process: one binary serves
+// Python 3.9 to 3.13 and links with none of them.
 //
 // Objects are opaque; only the first two words of every object (reference count, type) and a few
 // fields of PyTypeObject that have not moved since Python 3.8 are read.

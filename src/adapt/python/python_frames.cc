@@ -95,9 +95,9 @@ inline void Mix(uint64_t position, FramesHash* hash) {
   hash->depth++;
 }
 
-// The offsets are constants here, and an instruction's address alone tells code and place: a third
-// of the time of WalkRaw. Frames that WalkRaw leaves out do no harm here, they come out the same
-// for the same stack.
+// The offsets are constants here, and an instruction's address alone identifies code and position:
+// a third of the time of WalkRaw. Frames that WalkRaw leaves out do no harm: equal stacks give
+// equal hashes.
 template <size_t kRow>
 FramesHash HashRaw() {
   constexpr FrameLayout kLayout = kFrameLayouts[kRow];
@@ -154,7 +154,7 @@ bool FindFunctions(FrameFunctions* functions) {
          look("PyCode_Type", &functions->code_type);
 }
 
-// What the self-test's program calls at the bottom of its stack.
+// Called by the self-test's program at the bottom of its stack.
 struct Comparison {
   bool called = false;
   bool agree = true;

@@ -1,11 +1,11 @@
 // The Python frames of the calling thread, read without the GIL.
 //
-// Legitimate because a thread's own frames cannot change while it is inside a callback of ours;
-// nothing is dereferenced that another thread may free. Offsets of the interpreter's structures
-// are a table by minor version (kFrameLayouts), and count only after the self-test has compared
-// the walk, frame by frame, with the public API on a stack with plain, recursive and generator
-// frames. Where there is no row the public API is used, under the GIL.
-// Cost at depth 30: 40 ns raw, 200 to 300 ns by the public API.
+// Safe because a thread's own frames cannot change while it is inside a callback of ours; no object
+// is dereferenced that another thread may free. Offsets of the interpreter's structures are a table
+// by minor version (kFrameLayouts), and are used only after the self-test has compared the walk,
+// frame by frame, with the public API on a stack with plain, recursive and generator frames. Where
+// there is no row the public API is used, under the GIL. Cost at depth 30: 40 ns raw, 200 to 300 ns
+// by the public API.
 #ifndef SONDE_ADAPT_PYTHON_PYTHON_FRAMES_H_
 #define SONDE_ADAPT_PYTHON_PYTHON_FRAMES_H_
 
@@ -43,8 +43,8 @@ FrameMode FramesInit(const PythonApi* python, SelfTestReport* report);
 // Innermost first. 0: no Python frame on this thread, or mode kNone.
 size_t WalkFrames(PythonFrame* frames, size_t capacity);
 
-// What stands for a stack: two independent hashes of its positions, and their number (0: none).
-// Equal for equal stacks as long as the code objects that they name live.
+// Identity of a stack: two independent hashes of its positions, and their number (0: none). Equal
+// for equal stacks as long as the code objects that they name live.
 struct FramesHash {
   uint64_t first = 0;
   uint64_t second = 0;

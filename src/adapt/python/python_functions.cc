@@ -87,7 +87,7 @@ int OnTrace(PyObject*, PyObject* frame, int event, PyObject*) {
   return 0;
 }
 
-// What sys.setprofile shows of a thread: None, or somebody's function.
+// The profile function of a thread (sys.setprofile), or None.
 bool HasProfile(PyObject* sys) {
   const PythonApi& python = *g_functions.python;
   PyObject* get = python.get_attribute(sys, "getprofile");

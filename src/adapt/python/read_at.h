@@ -1,4 +1,4 @@
-// Reads a field of an object of another library at an offset that a self-test has proven: plain
+// Reads a field of an object of another library at an offset that a self-test has verified: plain
 // loads from memory that the caller keeps alive.
 #ifndef SONDE_ADAPT_PYTHON_READ_AT_H_
 #define SONDE_ADAPT_PYTHON_READ_AT_H_

@@ -1,5 +1,5 @@
-// What a self-test at attach found: each part by itself, with what is not recorded where one
-// failed. Plain data that goes to Python as it is. Threads: with the GIL held.
+// Result of a self-test at attach: each part by itself, and for a failed part the data that is not
+// recorded. Plain data that goes to Python unchanged. Threads: with the GIL held.
 #ifndef SONDE_ADAPT_PYTHON_SELF_TEST_REPORT_H_
 #define SONDE_ADAPT_PYTHON_SELF_TEST_REPORT_H_
 
@@ -10,7 +10,7 @@ namespace sonde::adapt {
 struct Check {
   const char* name;  // "operator names"
   bool passed;
-  char detail[160];  // what was found, or what is not recorded because of the failure
+  char detail[160];  // result, or the data that is not recorded because of the failure
 };
 
 struct SelfTestReport {
@@ -24,7 +24,7 @@ struct SelfTestReport {
 };
 
 // The text that an adapter's self-test gives to Python, a JSON object: versions of the framework
-// and of Python, whether the adapter is attached, the checks, and by SetRecorded what is recorded.
+// and of Python, whether the adapter is attached, the checks, and the recorded parts (SetRecorded).
 class ReportText {
  public:
   // `python_version` may go on after a space; the rest is left out.

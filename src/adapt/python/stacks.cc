@@ -63,7 +63,7 @@ uint32_t FrameId(const PythonFrame& position) {
   const PythonApi& python = *Shared().python;
   const GilScope gil(python);
   if (!gil.held()) return 0;
-  // An exception that is on its way through this thread must survive the look-ups.
+  // A pending exception of this thread must survive the look-ups.
   PyObject* error[3] = {nullptr, nullptr, nullptr};
   python.error_fetch(&error[0], &error[1], &error[2]);
   uint32_t ids[kMaxFrames];

@@ -1,4 +1,4 @@
-// Finds functions and objects of the process by name, and remembers the first that is not there.
+// Finds functions and objects of the process by name, and remembers the first missing one.
 //
 // For the interpreter's and the framework's own symbols, which are loaded before us. Threads: one.
 #pragma once

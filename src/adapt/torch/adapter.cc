@@ -39,11 +39,11 @@ struct Adapter {
   PythonApi python = {};
   const char* no_python = nullptr;  // what is missing
   ObserverConfig observer;
-  RangeLayout given = {};  // what attach was told
+  RangeLayout given = {};  // argument of attach
   SelfTestReport report;
   char error[256] = "";
-  uint32_t features = 0;  // of the current or last session; kept for an attach in its midst
-  std::string settings;   // its options, JSON
+  uint32_t features = 0;  // of the current or last session; kept for an attach during it
+  std::string settings;   // options of the session, JSON
 };
 
 Adapter& State() {
@@ -58,7 +58,7 @@ Adapter& State() {
 }
 
 // Holds the adapter's mutex. Parts take the GIL while it is held, so that a thread that has the GIL
-// must let go of it while it waits.
+// must release it while it waits.
 class AdapterLock {
  public:
   explicit AdapterLock(Adapter& adapter) : mutex_(adapter.mutex) {
@@ -201,7 +201,7 @@ std::optional<RangeLayout> GivenLayout(std::string_view options) {
   return layout;
 }
 
-// Tries the layout that attach was told where the known ones did not fit.
+// Tries the layout that was passed to attach, where the known ones did not fit.
 void TryGivenLayout(Adapter& adapter, const RangeLayout& given) {
   if (adapter.observer.inputs.layout.range != nullptr || sonde_recording() != 0) return;
   SelfTestReport report;
@@ -211,7 +211,7 @@ void TryGivenLayout(Adapter& adapter, const RangeLayout& given) {
   if (layout.range == nullptr) return;
   adapter.observer.inputs.layout = layout;
   const int learned = report.check_count;
-  for (int i = 0; i < adapter.report.check_count; i++) {  // what the other parts have found
+  for (int i = 0; i < adapter.report.check_count; i++) {  // results of the other parts
     const Check& check = adapter.report.checks[i];
     bool again = false;
     for (int k = 0; k < learned; k++) {

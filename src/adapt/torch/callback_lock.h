@@ -1,9 +1,9 @@
 // The lock with which torch guards its list of observers' callbacks; for forks.
 //
 // A thread that is new, or that finds the list changed, takes it at its next operator. Where
-// another thread holds it during a fork, the child waits for it for ever: so whoever forks holds it
-// himself. It has no name: it is found by watching which lock this thread takes while it adds and
-// removes a callback that is never called. Threads: once, at attach.
+// another thread holds it during a fork, the child waits for it for ever: so the forking thread
+// holds it. The lock has no symbol: it is found by watching which lock this thread takes while it
+// adds and removes a callback that is never called. Threads: once, at attach.
 #ifndef SONDE_ADAPT_TORCH_CALLBACK_LOCK_H_
 #define SONDE_ADAPT_TORCH_CALLBACK_LOCK_H_
 

@@ -64,7 +64,7 @@ constexpr WorkRow kWorks[] = {
     {"sparse_all_reduce", Collective::kAllReduce},
 };
 
-// What a collective moves on this rank. bytes -1: not known.
+// The payload of a collective on this rank. bytes -1: not known.
 struct Payload {
   int64_t elements = -1;
   int64_t bytes = -1;
@@ -163,7 +163,8 @@ Payload ReadPayload(const OperatorRow& row, const TorchValue* values, size_t cou
   return payload;
 }
 
-// Reads memory of this process that may not be there: the kernel refuses, where a load would not.
+// Reads memory of this process that may not be mapped: the system call fails where a load would
+// crash.
 bool ReadCarefully(const void* address, void* out, size_t size) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return false;
@@ -236,7 +237,8 @@ void AddFacts(sonde_args_builder* builder, const ProcessGroup* group, const Payl
   const Keys& keys = GetKeys();
   if (group != nullptr) {
     AddText(builder, keys.group_name, group->name);
-    // By number: thousands of ranks would not fit a set, and each call would carry them.
+    // By dictionary id: thousands of ranks would not fit into a set, and each call would repeat
+    // them.
     sonde_args_field(builder, keys.group_ranks, static_cast<uint16_t>(capture::ArgType::kName),
                      &group->ranks_name, sizeof(group->ranks_name));
     if (!group->backend.empty()) AddText(builder, keys.backend, group->backend);
@@ -268,7 +270,7 @@ bool TakePending(uint32_t word, Collective kind, const void* tensor, Pending* fo
   for (size_t i = 0; i < kPending && by_tensor == nullptr; i++) {
     Pending& call = g_collectives.pending[(g_collectives.next + i) % kPending];
     if (call.word != word) continue;
-    // Gloo reduces and scatters by a reduction of all, on a tensor of its own.
+    // Gloo implements reduce-scatter by an all-reduce on a tensor of its own.
     const bool fits = call.kind == kind ||
                       (kind == Collective::kAllReduce && call.kind == Collective::kReduceScatter);
     if (!fits) continue;

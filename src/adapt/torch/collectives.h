@@ -1,4 +1,4 @@
-// What a collective is about: group, ranks, bytes, elements, type, peer; for the call and its work.
+// Facts of a collective: group, ranks, bytes, elements, type, peer; for the call and its work.
 //
 // Two ranges belong to a collective: the operator c10d::* on the calling thread, which ends when
 // the work is queued, and the work itself (gloo:*), often on another thread. Both get the same
@@ -6,10 +6,10 @@
 //
 // Groups come from torch.distributed's own tables, read when a session starts, and from the
 // function that makes a group; a call is tied to its group by the address of the process group
-// object among its inputs. Asking torch for inputs costs every operator 20 ns. Where only one group
-// of several ranks exists, and it is Gloo's, it is not needed: calls then carry the group, works
-// everything. Threads: calls and works on any thread; a short spin lock, given up after some tries,
-// guards the list of calls (a fork may happen while another thread holds it).
+// object among its inputs. Requesting inputs from torch costs every operator 20 ns. It is not
+// needed where only one group of several ranks exists, and it is Gloo's: calls then have the group,
+// works all facts. Threads: calls and works on any thread; a short spin lock, given up after some
+// tries, guards the list of calls (a fork may happen while another thread holds it).
 #ifndef SONDE_ADAPT_TORCH_COLLECTIVES_H_
 #define SONDE_ADAPT_TORCH_COLLECTIVES_H_
 

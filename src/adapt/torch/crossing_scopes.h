@@ -1,10 +1,10 @@
 // User scopes that end on another thread than they began on (asyncio.to_thread, generators).
 //
-// Only the thread that opened a range may take it off its stack. So each open user scope stands in
-// a table of all threads; whoever ends it elsewhere leaves the moment there, and its thread closes
-// it with that moment at its next range, or when recording stops on it. A full table: such a scope
-// is ended where its own thread ends it, or stays open, as without it.
-// Threads: any; no locks, nothing is allocated.
+// Only the thread that opened a range may take it off its stack. So each open user scope is in a
+// table of all threads. A thread that ends another thread's scope stores the time there, and the
+// owner closes the scope with that time at its next range, or when recording stops on it. Where the
+// table is full, only the owner can end a scope; else it stays open. Threads: any; no locks,
+// nothing is allocated.
 #ifndef SONDE_ADAPT_TORCH_CROSSING_SCOPES_H_
 #define SONDE_ADAPT_TORCH_CROSSING_SCOPES_H_
 

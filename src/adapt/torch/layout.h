@@ -1,9 +1,9 @@
-// Offsets of what the adapter reads in torch's objects: which versions differ, and how.
+// Offsets of the fields that the adapter reads in torch's objects, with the versions that differ.
 //
 // A row of kRangeLayouts is chosen by the self-test, never by a version number; all other offsets
 // are found by the self-test (self_test.h) on objects whose content it knows. An offset of 0 means
-// "not found": what needs it is then not recorded.
-// Reading is plain loads from memory that the caller of the callback keeps alive.
+// "not found": data that needs it is then not recorded. Reading is plain loads from memory that the
+// caller of the callback keeps alive.
 #ifndef SONDE_ADAPT_TORCH_LAYOUT_H_
 #define SONDE_ADAPT_TORCH_LAYOUT_H_
 
@@ -58,7 +58,7 @@ struct Layout {
   uint32_t tensor_sizes = 0;  // size_t dim, then 5 sizes inline, or a pointer when dim > 5
   uint32_t tensor_dtype = 0;  // u16
   uint32_t tensor_keys = 0;   // u64 dispatch key set
-  uint64_t opaque_keys = 0;   // key bits of tensors whose sizes field says nothing
+  uint64_t opaque_keys = 0;   // key bits of tensors without valid sizes field
 };
 
 inline constexpr size_t kInlineSizes = 5;

@@ -70,7 +70,7 @@ void OnReport(void* pointer, int64_t size, size_t allocated, size_t reserved, To
     event.pointer = reinterpret_cast<uint64_t>(pointer);
     event.size_bytes = size;
     event.total_allocated = static_cast<int64_t>(allocated);
-    // The CPU allocator has no pool and says 0.
+    // The CPU allocator has no pool and reports 0.
     event.total_reserved = device.type == 0 ? -1 : static_cast<int64_t>(reserved);
     event.total_active = -1;
     event.device_type = static_cast<uint8_t>(device.type);
@@ -82,7 +82,7 @@ void OnReport(void* pointer, int64_t size, size_t allocated, size_t reserved, To
   g_memory.report(pointer, size, allocated, reserved, device);
 }
 
-// While this says yes, the CPU allocator takes a lock of its own for each block.
+// While this returns true, the CPU allocator takes a lock of its own for each block.
 bool OnEnabled() {
   if (g_memory.off.load(std::memory_order_relaxed)) [[unlikely]] {
     return g_memory.enabled();
@@ -135,7 +135,7 @@ void AfterForkInChild() {
   }
 }
 
-// Whether the bytes are those of a lock that nobody holds.
+// Whether the bytes are those of a free lock.
 bool LooksFree(const pthread_mutex_t* lock) {
   const pthread_mutex_t free_lock = PTHREAD_MUTEX_INITIALIZER;
   const auto* bytes = reinterpret_cast<const unsigned char*>(lock);

@@ -1,12 +1,12 @@
-// When the tree of a model is walked again for modules that have no name yet.
+// Decides when the tree of a model is walked again for modules that have no name yet.
 //
 // A module that is met inside a model may have been added since its tree was walked, or belong to
 // none: made in forward() and gone again, new at every step. A walk costs as much as the model has
 // modules. So one that found nothing new is followed by a pause of 100 times its duration, twice as
 // long after each further one in a row, at most 1000 times; so is each that found something, from
 // the 17th on. Modules met in a pause carry the name of their class until the next walk. All this
-// per root, for the life of the object: a weak reference tells it from another at its address.
-// Threads: under the GIL.
+// per root, for the life of the object: a weak reference distinguishes it from a later object at
+// its address. Threads: under the GIL.
 #ifndef SONDE_ADAPT_TORCH_MODULE_WALKS_H_
 #define SONDE_ADAPT_TORCH_MODULE_WALKS_H_
 

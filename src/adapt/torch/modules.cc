@@ -36,7 +36,7 @@ struct Modules {
   bool usable = false;
   PyObject* module_class = nullptr;  // torch.nn.Module
   PyObject* call = nullptr;          // our callable
-  PyObject* original = nullptr;      // what __call__ was before
+  PyObject* original = nullptr;      // __call__ before that
   ModuleTable* table = nullptr;
   ModuleWalks* walks = nullptr;
   uint32_t domain = 0;
@@ -78,8 +78,8 @@ std::string WithoutWrapper(const char* path) {
   return name;
 }
 
-// Classes with a __call__ of their own (script and graph modules, models of some servers) pass by
-// ours; each is named once in the capture.
+// Classes with a __call__ of their own (script and graph modules, models of some servers) bypass
+// ours; the capture names each once.
 void NoteOwnCall(const PyObject* type) {
   const PythonApi& python = *g_modules.python;
   PyObject* call = python.get_attribute(const_cast<PyObject*>(type), "__call__");
@@ -94,7 +94,7 @@ void NoteOwnCall(const PyObject* type) {
   if (!own) return;
   char line[320];
   std::snprintf(line, sizeof(line),
-                "module class %s has a __call__ of its own: calls that it does not pass on to "
+                "module class %s has a __call__ of its own: calls that it does not forward to "
                 "torch.nn.Module have no range",
                 TypeName(type));
   sonde_report_issue(line);
@@ -105,7 +105,7 @@ bool Register(PyObject* module, const char* name, const char* class_name) {
   return g_modules.table->Put(module, sonde_intern(name, std::strlen(name)), ClassArgs(class_name));
 }
 
-// Register(), then: whether that is a new name.
+// Register(); returns whether the name is new.
 bool Rename(PyObject* module, const char* name) {
   const ModuleTable::Entry* entry = g_modules.table->Find(module);
   const uint32_t before = entry != nullptr ? entry->name : 0;
@@ -113,8 +113,8 @@ bool Rename(PyObject* module, const char* name) {
   return g_modules.table->Find(module)->name != before;
 }
 
-// Enters the root and all that its named_modules() yields; whether any got a new name. An exception
-// (a model may have a method of that name with other manners) leaves the rest to class names.
+// Enters the root and all that its named_modules() yields; whether any got a new name. After an
+// exception (a model may have another method of that name) the rest keeps its class names.
 bool RegisterTree(PyObject* root) {
   const PythonApi& python = *g_modules.python;
   bool changed = Rename(root, TypeName(root->type));
@@ -243,7 +243,7 @@ void Install() {
   const PythonApi& python = *g_modules.python;
   if (g_modules.installed || g_modules.compiling > 0) return;
   PyObject* current = python.get_attribute(g_modules.module_class, "__call__");
-  if (current == g_modules.call) {  // put back by someone who had saved it
+  if (current == g_modules.call) {  // restored by code that had saved it
     python.release(current);
     g_modules.installed = true;
     return;
@@ -261,7 +261,7 @@ void Install() {
   g_modules.installs++;
 }
 
-// Leaves __call__ alone where somebody has wrapped it since; ours then passes calls on.
+// Leaves __call__ alone where another package has wrapped it since; ours then forwards calls.
 void Uninstall() {
   const PythonApi& python = *g_modules.python;
   if (!g_modules.installed) return;

@@ -57,7 +57,7 @@ NameInfo NameCache::Text(const char* text, size_t length, bool schema, uint8_t s
   return Add(&line, identity, ClassifyName(text, length, schema, scope));
 }
 
-// The name that came longest ago gives way.
+// The oldest name is replaced.
 NameInfo NameCache::Add(Line* line, uint64_t identity, NameInfo info) {
   std::copy_backward(line->slots, line->slots + kWays - 1, line->slots + kWays);
   line->slots[0] = {identity, info};

@@ -20,8 +20,8 @@ namespace {
 
 using capture::RecordKind;
 
-// The pops of this observer end what it pushed, each its own, not module ranges or Python
-// functions, which may lie between when a program ends its user scopes in an order of its own.
+// The pops of this observer end its own ranges, not module ranges or Python functions, which may be
+// in between when a program ends its user scopes in another order.
 constexpr uint64_t kObserverKinds =
     record::kAdapterKinds & ~((uint64_t{1} << static_cast<int>(RecordKind::kModule)) |
                               (uint64_t{1} << static_cast<int>(RecordKind::kPythonFunction)));
@@ -300,8 +300,8 @@ ObserverCallback MakeCallback(bool shapes, bool stacks) {
   return callback;
 }
 
-// The end of a work may come a moment after the program was told that it is done: waits a little
-// for those that are open, and records the rest as unfinished.
+// The end of a work may come shortly after the program was notified of its completion: waits a
+// little for open ones, and records the rest as unfinished.
 void FinishAsync() {
   const uint32_t word = record::SessionWord();
   if (word == 0) return;
@@ -348,8 +348,7 @@ void RemoveCallbacks() {
   }
 }
 
-// Neither the list of callbacks nor torch's lock on it may be in anybody else's hands during a
-// fork.
+// During a fork no other thread may hold the list of callbacks or torch's lock on it.
 void BeforeFork() {
   g_observer.mutex.lock();
   if (g_observer.callback_lock != nullptr) pthread_mutex_lock(g_observer.callback_lock);

@@ -5,7 +5,7 @@
 // function pushes a range onto the recorder's open stack of the thread and remembers the torch
 // object's address, the end function pops it; nothing is allocated after a thread's first range.
 //
-// Rules that keep it right at the edges:
+// Rules for the edge cases:
 //  * a range that was open at START has no entry: its end finds nothing and is ignored; a range
 //    open at STOP still ends through us later: its entry carries the session and is dropped;
 //  * a range marked asynchronous may end on another thread: it lives in a small table shared by

@@ -1,9 +1,9 @@
 // The process groups of torch.distributed, by the address of their C++ object.
 //
 // Append-only, so that operators on any thread read it without a lock: entries are complete before
-// the count says so, and never change. A group made later at the address of one that is gone, or
-// under its name, comes after it and is found first.
-// Threads: Add under the GIL, the rest anywhere.
+// the count includes them, and never change. A group made later at the address of one that is gone,
+// or under its name, comes after it and is found first. Threads: Add under the GIL, the rest
+// anywhere.
 #ifndef SONDE_ADAPT_TORCH_PROCESS_GROUPS_H_
 #define SONDE_ADAPT_TORCH_PROCESS_GROUPS_H_
 
@@ -45,8 +45,8 @@ class ProcessGroups {
   const ProcessGroup* groups_[kCapacity] = {};
 };
 
-// Address of the C++ object that a pybind11 object holds; nullptr where the object is laid out in
-// another way than expected.
+// Address of the C++ object that a pybind11 object holds; nullptr where the object has an
+// unexpected layout.
 const void* HeldObject(const PyObject* object);
 
 }  // namespace sonde::adapt

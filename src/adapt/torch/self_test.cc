@@ -79,7 +79,7 @@ struct Sample {
   int64_t sequence;
   uint64_t forward_thread;
   uint64_t thread;
-  uint64_t num_inputs;  // as the public function says
+  uint64_t num_inputs;  // from the public function
   uint64_t value_count;
   TorchValue values[kMaxValues];
   uint64_t list_begin;  // of the first list among the values, when its address is plausible
@@ -98,7 +98,7 @@ struct Recording {
 };
 Recording* g_recording = nullptr;
 
-// Names are kept as `layout` has them? `range` has the name of the test and kind 0.
+// Whether names are stored as in `layout`. `range` has the name of the test and kind 0.
 bool Fits(const RangeLayout& layout, const TorchRange* range, const char* name) {
   const size_t length = layout.old_strings ? ReadAt<uint64_t>(name - kOldStringLength, 0)
                                            : ReadAt<uint64_t>(range, kRangeDescriptor + 8);
@@ -112,7 +112,7 @@ const RangeLayout* ChooseLayout(const TorchRange* range, const char* name) {
   if (given != nullptr) return Fits(*given, range, name) ? given : nullptr;
   // For tests: as if this torch were newer than this release.
   if (std::getenv("SONDE_TEST_UNKNOWN_TORCH") != nullptr) return nullptr;
-  // The newer first: asking for an old string reads before the characters.
+  // The newer first: the check of an old string reads before the characters.
   for (size_t i = std::size(kRangeLayouts); i-- > 0;) {
     if (Fits(kRangeLayouts[i], range, name)) return &kRangeLayouts[i];
   }

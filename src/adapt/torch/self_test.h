@@ -1,11 +1,11 @@
-// Finds out, at attach, where the running torch keeps what the adapter reads, and proves it.
+// Finds and verifies, at attach, the offsets of the fields that the adapter reads in this torch.
 //
 // A load of the library proves nothing about layouts, and wrong sequence numbers come silently.
 // Therefore: a short torch program whose every name, shape, type and sequence number is known runs
-// under a callback of this thread only, and each offset counts only if what it yields agrees with
-// what the public functions or Python say. A part that fails is switched off and named.
-// Cost: a few milliseconds, once. The program uses no random numbers and no accelerator.
-// Threads: with the GIL held; not re-entrant.
+// under a callback of this thread only, and each offset counts only if its values agree with those
+// of the public functions or Python. A part that fails is switched off and reported. Cost: a few
+// milliseconds, once. The program uses no random numbers and no accelerator. Threads: with the GIL
+// held; not re-entrant.
 #ifndef SONDE_ADAPT_TORCH_SELF_TEST_H_
 #define SONDE_ADAPT_TORCH_SELF_TEST_H_
 
@@ -16,7 +16,7 @@
 
 namespace sonde::adapt {
 
-// Returns the layout in which every found offset is proven; notes each part in `report`. `given`:
+// Returns the layout in which every found offset is verified; notes each part in `report`. `given`:
 // tried instead of the known ones; nullptr: none. It must live as long as the layout is used.
 Layout RunSelfTest(const PythonApi& python, const TorchSymbols& torch, const RangeLayout* given,
                    SelfTestReport* report);

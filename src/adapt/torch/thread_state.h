@@ -1,4 +1,4 @@
-// What the adapter keeps per thread: open ranges of torch, caches of names and inputs.
+// State of the adapter per thread: open ranges of torch, caches of names and inputs.
 //
 // Made at a thread's first range, freed when the thread ends. A range that torch opens while the
 // thread's destructors run finds no state and is not recorded.

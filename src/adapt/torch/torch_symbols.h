@@ -2,9 +2,9 @@
 // headers, so that one binary serves every version.
 //
 // Only libraries that are already in the process are searched (RTLD_NOLOAD): the adapter never
-// loads torch. All symbols below are exported by the wheels of torch 2.4 to 2.15; Find() says
-// which one is missing where a build lacks it.
-// Threads: Find() is called once at attach; the table is read-only afterwards.
+// loads torch. All symbols below are exported by the wheels of torch 2.4 to 2.15; Find() names the
+// missing one where a build lacks it. Threads: Find() is called once at attach; the table is
+// read-only afterwards.
 #ifndef SONDE_ADAPT_TORCH_TORCH_SYMBOLS_H_
 #define SONDE_ADAPT_TORCH_TORCH_SYMBOLS_H_
 
