@@ -27,27 +27,27 @@ if(SONDE_MOLD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
 endif()
 
 add_library(sonde_warnings INTERFACE)
-# Warnings are errors, but not for who builds to use it: what other compilers, and -O3, warn of
-# differs and is often wrong.
+# Warnings are errors, but not in builds by users: warnings of other compilers, and of -O3, differ
+# and are often wrong.
 target_compile_options(sonde_warnings INTERFACE -Wall -Wextra -Wconversion
                                                 $<$<NOT:$<CONFIG:Release>>:-Werror>)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  # Sources that are compiled together see each other's anonymous namespaces: what is global, and what lies in the main
-  # file, depends on that.
+  # Sources that are compiled together see each other's anonymous namespaces: warnings about globals
+  # and about the main file depend on that.
   target_compile_options(sonde_warnings INTERFACE -Wshadow=local -Wno-subobject-linkage)
 else()
   target_compile_options(sonde_warnings INTERFACE -Wshadow)
 endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-  # GCC 12 at -O3 takes `"text" + string` for an overlapping copy (GCC bug 105651), and what lies in
-  # an optional or a variant for uninitialized. The second option is for clang-tidy, which reads these
-  # options, too.
+  # GCC 12 at -O3 takes `"text" + string` for an overlapping copy (GCC bug 105651), and the content
+  # of an optional or a variant for uninitialized. The second option is for clang-tidy, which reads
+  # these options, too.
   target_compile_options(sonde_warnings INTERFACE -Wno-restrict -Wno-unknown-warning-option
                                                   $<$<CONFIG:Release>:-Wno-maybe-uninitialized>)
 endif()
 
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-  # libstdc++ 12's own std::stable_sort calls what it declares deprecated.
+  # libstdc++ 12's own std::stable_sort calls a function that it declares deprecated.
   target_compile_options(sonde_warnings INTERFACE -Wno-deprecated-declarations)
 endif()
 

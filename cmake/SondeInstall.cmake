@@ -1,6 +1,6 @@
-# What `cmake --install` puts in place, and so what the wheel holds: bin/sonde, the libraries that are
-# loaded into user programs, and in lib/ every shared library of the command that a plain Linux machine
-# may lack.
+# Files of `cmake --install`, and so of the wheel: bin/sonde, the libraries that are loaded into
+# user programs, and in lib/ every shared library of the command that a plain Linux machine may
+# lack.
 find_package(DuckDB REQUIRED)
 set(SONDE_INSTALL_LIBRARIES sonde_record_shared sonde_torch sonde_mindspore sonde_probe_shared sonde_ascend
                            sonde_nvidia)
@@ -15,7 +15,7 @@ target_link_options(sonde PRIVATE -Wl,--disable-new-dtags)
 # Loaded into other programs, they need no library of ours.
 set_target_properties(sonde_record_shared sonde_probe_shared PROPERTIES INSTALL_RPATH "")
 
-# What a user runs, without the tests: enough for a demonstration.
+# The programs for users, without the tests: enough for a demonstration.
 add_custom_target(product DEPENDS sonde ${SONDE_INSTALL_LIBRARIES})
 
 install(TARGETS sonde RUNTIME DESTINATION bin COMPONENT sonde)

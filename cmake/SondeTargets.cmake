@@ -1,4 +1,4 @@
-# One library a folder, its tests beside it. Usage, in src/<folder>/CMakeLists.txt:
+# One library a folder, with its tests. Usage, in src/<folder>/CMakeLists.txt:
 #   sonde_library(store SOURCES a.cc b.cc DEPS sonde_base DuckDB::DuckDB)
 #   sonde_library(base ALONE SOURCES ...)   # each source an object of its own: programs take from the archive what they use
 #   sonde_test(store SOURCES a_test.cc b_test.cc DEPS sonde_store)

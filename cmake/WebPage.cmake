@@ -1,5 +1,6 @@
-# sonde_embed_page(TARGET): builds web/ with Vite when its sources changed, and puts the compressed files into the
-# target (src/serve/page.S), with the packages that the lock names at that time. Without web/node_modules (setup/web.sh) the target has no page, and says so when asked.
+# sonde_embed_page(TARGET): builds web/ with Vite when its sources changed, and puts the compressed
+# files into the target (src/serve/page.S), with the packages that the lock names at that time.
+# Without web/node_modules (setup/web.sh) the target has no page, and reports that on request.
 function(sonde_embed_page target)
   set(web ${PROJECT_SOURCE_DIR}/web)
   if(NOT EXISTS ${web}/node_modules/vite/bin/vite.js)

@@ -1,4 +1,4 @@
-# Shared by the set-up scripts: where things go, what is said, one at a time.
+# Shared by the set-up scripts: folders, messages, the set-up lock.
 set -euo pipefail
 
 setup_dir="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"

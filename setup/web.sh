@@ -1,6 +1,7 @@
 #!/bin/bash
 # web.sh: the packages that build and test the page, as web/package-lock.json pins them, into
-# <cache>/web-<digest of the lock>/node_modules, to which web/node_modules leads. `node` lies beside.
+# <cache>/web-<digest of the lock>/node_modules, to which web/node_modules leads, and `node` in the
+# same folder.
 source "$(dirname "$0")/common.sh"
 
 web="$(dirname "$setup_dir")/web"
