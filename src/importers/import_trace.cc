@@ -17,8 +17,8 @@
 namespace sonde::importers {
 namespace {
 
-// More only keeps what is written already; with 40 MB an import of a database of Ascend's profilers
-// begins to swap to a file, with 48 none was seen to.
+// A higher limit only keeps written data; with 40 MB an import of a database of Ascend's profilers
+// begins to swap to a file, with 48 MB none did.
 constexpr int64_t kImportDatabaseBytes = int64_t{52} << 20U;
 
 // As an importer of that version makes it.
@@ -32,7 +32,7 @@ Result<int64_t> StampBy(const TraceSource& source, uint32_t version) {
   return static_cast<int64_t>(base::HashCombine(stamp, base::HashString(SONDE_VERSION) + version));
 }
 
-// What is a store already is not made from anything.
+// A trace that is a store already needs no import.
 Result<int64_t> StampToImport(const TraceSource& source) {
   if (source.importer->import == nullptr) return 0;
   return StampOf(source);
@@ -110,7 +110,7 @@ Status WithFirstPlace(const std::vector<Place>& places,
       continue;
     }
     if (made.ok() && !full.empty()) {
-      notify(base::Concat("no disk space for the trace store in '", full, "': it lies in '", folder,
+      notify(base::Concat("no disk space for the trace store in '", full, "': it is in '", folder,
                           "'"));
     }
     return made;
@@ -121,21 +121,21 @@ Status WithFirstPlace(const std::vector<Place>& places,
                    unwritable.message(), "): set XDG_CACHE_HOME to a folder that can be written"));
 }
 
-// What the store beside a capture holds.
+// Size of the store next to a capture.
 struct FinishedStore {
   std::unique_ptr<store::Store> store;
   int64_t rows = 0;    // slices and events of memory
   int64_t end_ns = 0;  // of its last slice
 };
 
-// The store beside the records where it was made when their files were others, else none. One made
-// from the same files by another reading gives way to this one, whatever it holds.
+// The store next to the records where it was made from other files than the present ones, else
+// none. A store that another version made from the same files is replaced.
 std::optional<FinishedStore> StoreOfOtherFiles(const TraceSource& source,
                                                const store::StoreOptions& options) {
   const std::string path = StorePath(source);
   if (!source.importer->is_ours || !base::IsRegularFile(path)) return {};
   auto opened = store::Store::OpenReadOnly(path, {.threads = options.threads});
-  if (!opened.ok()) return {};  // damaged, or of another version: what is read now is all there is
+  if (!opened.ok()) return {};  // damaged, or of another version: only the present records count
   for (uint32_t version = 0; version <= source.importer->version; ++version) {
     const auto stamp = StampBy(source, version);
     if (!stamp.ok() || *stamp == (*opened)->source_stamp()) return {};
@@ -147,12 +147,12 @@ std::optional<FinishedStore> StoreOfOtherFiles(const TraceSource& source,
   return FinishedStore{std::move(*opened), held->Int(0, 0), held->Int(1, 0)};
 }
 
-// Records that hold less than the store once made from them, and nothing later, are what is left of
-// those records: they never take its place.
+// Records that hold less than the store once made from them, and nothing later, are leftovers: they
+// never replace it.
 bool IsLessThan(const ImportSummary& read, const FinishedStore& finished) {
   return read.slices + read.memory_events < finished.rows && read.end_ns <= finished.end_ns;
 }
-// Where the rows of an import go.
+// Target of the rows of an import.
 enum class Rows : uint8_t { kFile, kMemoryFirst, kMemoryOnly };
 
 Result<ImportedTrace> Import(const TraceSource& source, int64_t stamp,
@@ -169,7 +169,7 @@ Result<ImportedTrace> Import(const TraceSource& source, int64_t stamp,
     return result;
   }
   store_options.rows_in_memory = rows != Rows::kFile;
-  // What has been written needs not stay in memory: an import reads nothing of it again but slices.
+  // Written rows need not stay in memory: an import reads only slices again.
   store_options.filling_memory_bytes = kImportDatabaseBytes;
   store_options.source_stamp = stamp;
   auto finished =
@@ -241,7 +241,7 @@ Result<ImportedTrace> ImportUnpublished(const TraceSource& source, const std::st
 Result<ImportedTrace> ImportRows(const TraceSource& source, const std::string& spare,
                                  const ImportOptions& options,
                                  const std::function<void(std::string_view)>& notify) {
-  constexpr int64_t kNoStamp = 0;  // nobody opens it later
+  constexpr int64_t kNoStamp = 0;  // it is not opened later
   auto imported = Import(source, kNoStamp, spare, options, Rows::kMemoryOnly);
   if (imported.status().code() == base::StatusCode::kFailedPrecondition) {
     imported = Import(source, kNoStamp, spare, options, Rows::kFile);

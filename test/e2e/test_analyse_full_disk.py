@@ -69,7 +69,7 @@ def test_the_store_goes_to_the_cache_folder(run_sonde, disk, tmp_path, left):
     assert done.returncode == 0, done.stderr
     stores = tmp_path / "cache/sonde/stores"
     assert done.stderr.splitlines()[-1] == (
-        f"sonde: no disk space for the trace store in '{capture}/SONDE': it lies in '{stores}'"
+        f"sonde: no disk space for the trace store in '{capture}/SONDE': it is in '{stores}'"
     )
     assert (tmp_path / "out/capture/ASCEND_PROFILER_OUTPUT/trace_view.json").is_file()
     assert not (tmp_path / "out/capture/SONDE").exists()
@@ -84,7 +84,7 @@ def test_the_store_goes_to_the_output_folder_when_the_cache_is_full(run_sonde, d
     options = {"env": {"XDG_CACHE_HOME": str(full / "cache")}}
     done = run_sonde("analyse", full / "capture", "-o", tmp_path / "out", **options)
     assert done.returncode == 0, done.stderr
-    assert f"it lies in '{tmp_path}/out/capture/SONDE'" in done.stderr
+    assert f"it is in '{tmp_path}/out/capture/SONDE'" in done.stderr
     assert (tmp_path / "out/capture").stat().st_mode & 0o077  # like any other folder of the user
     assert not list(full.rglob("*.tmp*"))
     count, said = events_of(run_sonde, tmp_path / "out/capture", **options)

@@ -7,9 +7,9 @@
 namespace sonde::importers {
 namespace {
 
-constexpr store::IssueKind kNotKept{"file_not_kept", store::Severity::kInfo,
-                                    "a file is larger than 64 MB or no valid UTF-8: exported again "
-                                    "it is made anew from the tables"};
+constexpr store::IssueKind kNotKept{
+    "file_not_kept", store::Severity::kInfo,
+    "a file is larger than 64 MB or no valid UTF-8: an export recreates it from the tables"};
 constexpr size_t kLargest = size_t{64} << 20U;
 
 }  // namespace

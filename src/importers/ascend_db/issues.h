@@ -1,4 +1,4 @@
-// What can be wrong with a database: names and advice of the import issues.
+// Import issues of databases: names and advice.
 #pragma once
 
 #include "store/import_issues.h"
@@ -10,14 +10,13 @@ inline constexpr store::IssueKind kDbDamaged{
     "a table of the database cannot be read to its end; the rows before the damage were taken"};
 inline constexpr store::IssueKind kDbMissingTable{
     "db_missing_table", store::Severity::kInfo,
-    "the database has no table of this name; what it would say is missing"};
+    "the database has no table of this name; its data is missing"};
 inline constexpr store::IssueKind kDbMissingColumn{
     "db_missing_column", store::Severity::kWarning,
     "a table of the database lacks a column that is needed; its rows were left out"};
 inline constexpr store::IssueKind kDbLessColumns{
     "db_less_columns", store::Severity::kInfo,
-    "a table of the database lacks a column; its rows were taken, and what it would say is "
-    "unknown"};
+    "a table of the database lacks a column; its rows were taken, and its values are unknown"};
 inline constexpr store::IssueKind kDbWrongType{
     "db_wrong_type", store::Severity::kWarning,
     "a cell that must hold a number holds something else; its row was left out"};
@@ -40,18 +39,18 @@ inline constexpr store::IssueKind kDbView{
     "a view of the database is not written again when the database is exported"};
 inline constexpr store::IssueKind kDbLog{
     "db_write_ahead_log", store::Severity::kInfo,
-    "a write-ahead log lies beside the database; both were copied and the copy was read",
+    "the database has a write-ahead log; both were copied and the copy was read",
     /*is_choice=*/true};
 inline constexpr store::IssueKind kDbSwapped{
     "db_columns_swapped", store::Severity::kInfo,
-    "shapes and types of operator inputs stand in each other's column, as older profilers wrote "
-    "them; they were put right"};
+    "shapes and types of operator inputs are in each other's column, as older profilers wrote "
+    "them; they were swapped back"};
 inline constexpr store::IssueKind kDbOrphan{
     "db_orphan", store::Severity::kInfo,
     "rows that describe a task have no task of that number and were left out"};
 inline constexpr store::IssueKind kTextBesideDb{
     "text_beside_db", store::Severity::kInfo,
-    "text deliverables lie beside the database; the database was taken, since its times are "
+    "the folder has text deliverables, too; the database was taken, since its times are "
     "integers of nanoseconds and its rows are joined by number",
     /*is_choice=*/true};
 

@@ -1,4 +1,4 @@
-// What can be wrong with text deliverables: names and advice of the import issues.
+// Import issues of text deliverables: names and advice.
 #pragma once
 
 #include "store/import_issues.h"
@@ -13,10 +13,10 @@ inline constexpr store::IssueKind kCsvRagged{
     "a row has more or fewer cells than the header; cells beyond it were left out"};
 inline constexpr store::IssueKind kCsvForm{
     "csv_form", store::Severity::kInfo,
-    "line ends or quotes of a CSV file are mixed; exported again they follow one rule"};
+    "line ends or quotes of a CSV file are mixed; an export writes them by one rule"};
 inline constexpr store::IssueKind kCsvEmptyLines{
     "csv_empty_line", store::Severity::kInfo,
-    "empty lines of a CSV file hold no row; exported again they are left out"};
+    "empty lines of a CSV file hold no row; an export leaves them out"};
 inline constexpr store::IssueKind kCsvNoLineEnd{
     "csv_no_line_end", store::Severity::kInfo,
     "the last line of a CSV file has no end: where its writer was stopped, its last cell may be "
@@ -28,10 +28,10 @@ inline constexpr store::IssueKind kCsvMissingColumn{
     "a CSV file lacks a column that is needed; its rows have no meaning in other tables"};
 inline constexpr store::IssueKind kCsvLessColumns{
     "csv_less_columns", store::Severity::kWarning,
-    "a CSV file lacks a column; its rows were taken, and what it would say is unknown"};
+    "a CSV file lacks a column; its rows were taken, and its values are unknown"};
 inline constexpr store::IssueKind kCsvRepeatedColumn{
     "csv_repeated_column", store::Severity::kWarning,
-    "a name of a column stands in the header of a CSV file more than once; the first was read, all "
+    "a name of a column occurs more than once in the header of a CSV file; the first was read, all "
     "were kept"};
 inline constexpr store::IssueKind kCsvBadCell{
     "csv_bad_cell", store::Severity::kWarning,
@@ -53,7 +53,7 @@ inline constexpr store::IssueKind kJsonShape{
     "profilers give it and was left out"};
 inline constexpr store::IssueKind kBadOperation{
     "communication_without_time", store::Severity::kWarning,
-    "an operation of communication.json has no start that makes sense and was left out"};
+    "an operation of communication.json has no plausible start and was left out"};
 inline constexpr store::IssueKind kNoSlice{
     "kernel_without_slice", store::Severity::kInfo,
     "rows of kernel_details have no event in the timeline (pruned at level 0, or cut off)"};

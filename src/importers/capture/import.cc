@@ -41,8 +41,8 @@ std::string CaptureFolder(const std::string& path) {
   return base::IsDirectory(inside) ? inside : path;
 }
 
-// Once it is there beside the store, the records count as removed: what was not removed yet,
-// because the program was killed meanwhile, is no capture any more.
+// Once this file is next to the store, the records count as removed: leftovers of a removal that
+// was killed are no capture any more.
 constexpr std::string_view kRemovedMark = "records_removed";
 
 bool AreRemoved(const std::string& folder) {
@@ -85,7 +85,7 @@ int32_t RankOf(const Dictionary& dictionary) {
   return rank && *rank >= 0 && *rank <= INT32_MAX ? static_cast<int32_t>(*rank) : store::kNone;
 }
 
-// Default folder names are <host>_<pid>_<time>_...; other names say nothing about the host.
+// Default folder names are <host>_<pid>_<time>_...; other names do not contain the host.
 std::string HostOf(const std::string& path, const Dictionary& dictionary) {
   const auto text = base::JsonDocument::Parse(MetadataOf(dictionary, "host"), "metadata");
   if (text.ok() && text->root().IsString()) return text->root().AsString().value_or("");
@@ -115,7 +115,7 @@ std::map<std::string, std::string> GroupDescriptions(const Dictionary& dictionar
 }
 
 // The program may still record: rings, segments and dictionary are read in the order that
-// ring_copy.h gives, and files are listed anew after the rings were copied.
+// ring_copy.h gives, and files are listed again after the rings were copied.
 Status ReadFilesOnce(const std::string& path, CaptureTrace& trace) {
   SlotFiles slots;
   SONDE_ASSIGN_OR_RETURN(CaptureFiles files, ListCapture(path));
@@ -129,8 +129,8 @@ Status ReadFilesOnce(const std::string& path, CaptureTrace& trace) {
   return {};
 }
 
-// Does it once more where a file was removed between its listing and its opening, as a recording
-// does that keeps only its last seconds.
+// Repeats the reading where a file was removed between its listing and its opening, as happens in a
+// recording that keeps only its last seconds.
 template <class Action>
 Status TryAgainWhereGone(Action action) {
   constexpr int kAttempts = 5;
@@ -172,7 +172,8 @@ void TakeIssues(CaptureTrace& trace) {
   }
 }
 
-// The vendor's times are real time; those of the trace go on where the wall clock was set.
+// The vendor's times are real time; those of the trace stay continuous where the wall clock was
+// set.
 int64_t DeviceOffset(const std::vector<capture::ClockSampleEntry>& samples,
                      const TickClock& clock) {
   if (samples.empty()) return 0;
@@ -246,7 +247,7 @@ Status Stage(CaptureTrace& trace, ClockOffsets* clocks) {
 }
 
 // Everything but the two large tables; interns texts, so it is one thread's work.
-// `serving`, where not null, gets what a server told; else its tables are made of this capture
+// `serving`, where not null, gets a server's events; else its tables are made of this capture
 // alone.
 Status WriteSmallTables(CaptureTrace& trace, ArgumentTable& arguments, store::Store& store,
                         ServingEvents* serving, ImportSummary& summary) {
@@ -359,7 +360,7 @@ Result<int64_t> CaptureStamp(const std::string& path) {
       const auto bytes = base::MappedFile::Open(file);
       if (!bytes.ok() && IsGone(file, bytes.status())) continue;
       stamp = base::HashString(base::BaseName(file), stamp);
-      if (!bytes.ok()) continue;  // which the import counts
+      if (!bytes.ok()) continue;  // counted by the import
       const size_t head = std::min(bytes->size(), sizeof(capture::RingHeader));
       stamp = base::HashCombine(stamp, bytes->size());
       stamp = base::HashBytes(bytes->data(), head, stamp);
@@ -373,7 +374,7 @@ Status RemoveRawRecords(const std::string& path) {
   const std::string folder = CaptureFolder(path);
   if (!base::IsRegularFile(base::JoinPath(folder, "trace.duckdb"))) {
     return base::FailedPreconditionError(
-        Concat("the records in '", path, "' stay: no store beside them holds what they say"));
+        Concat("the records in '", path, "' stay: the folder has no store with their data"));
   }
   SONDE_RETURN_IF_ERROR(base::WriteFileAtomically(base::JoinPath(folder, kRemovedMark), ""));
   return FinishRemoval(path);

@@ -1,4 +1,4 @@
-// What can be wrong with a capture: names and advice of the import issues.
+// Import issues of captures: names and advice.
 #pragma once
 
 #include "store/import_issues.h"
@@ -16,7 +16,7 @@ inline constexpr IssueKind kGarbledHeader{
     "a file of the capture does not begin with a valid header and was left out"};
 inline constexpr IssueKind kGarbledChunk{
     "capture_garbled_chunk", Severity::kError,
-    "a piece of records does not match its checksum and was left out; position is where it begins"};
+    "a piece of records does not match its checksum and was left out; position is its begin"};
 inline constexpr IssueKind kGarbledDictionary{"capture_garbled_dictionary", Severity::kError,
                                               "an entry of the dictionary does not match its "
                                               "checksum and was left out; names may be missing"};
@@ -27,7 +27,7 @@ inline constexpr IssueKind kVersion{
     "capture_version", Severity::kError,
     "a file has a format version that this program does not know and was left out"};
 inline constexpr IssueKind kGarbledRing{"capture_garbled_ring", Severity::kError,
-                                        "a live ring buffer does not make sense and was left out"};
+                                        "a live ring buffer is inconsistent and was left out"};
 inline constexpr IssueKind kRecoveredRing{
     "capture_not_closed", Severity::kInfo,
     "the capture is not closed: the process was killed, crashed or still records; its last records "
@@ -37,7 +37,7 @@ inline constexpr IssueKind kNoSessionEnd{
     "the recording was not ended by the program: it was killed, crashed or is still running"};
 inline constexpr IssueKind kDetached{
     "capture_detached", Severity::kInfo,
-    "the process that started this one ended, and this one recorded on (a daemon)"};
+    "the process that started this one ended, and this one went on recording (a daemon)"};
 inline constexpr IssueKind kDropped{
     "records_dropped", Severity::kWarning,
     "a ring buffer was full and records were dropped; a larger ring or fewer switches help"};
@@ -74,9 +74,8 @@ inline constexpr IssueKind kBadArguments{
     "argument sets that do not keep to the format were left out"};
 inline constexpr IssueKind kBadMetadata{"metadata_garbled", Severity::kWarning,
                                         "metadata that is not valid JSON was kept as text"};
-inline constexpr IssueKind kDeviceTimes{
-    "device_times_impossible", Severity::kWarning,
-    "records of a device whose times make no sense were left out"};
+inline constexpr IssueKind kDeviceTimes{"device_times_impossible", Severity::kWarning,
+                                        "records of a device with impossible times were left out"};
 inline constexpr IssueKind kDeviceUnjoined{
     "device_task_unjoined", Severity::kInfo,
     "the operator that launched these device tasks is not known: the launch was before recording "

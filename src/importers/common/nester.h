@@ -1,10 +1,10 @@
-// How ranges of one track nest, for all importers: which are open, what lies inside of what, and
-// where those go that do not nest.
+// Nesting of the ranges of one track, for all importers: open ranges, their parents, and the tracks
+// of ranges that do not nest.
 //
 // Ranges come in the order of begin, of those that begin together the longer first (BeginsBefore),
-// and of equal ones the outer first. A range lies inside the innermost that is open; where it ends
-// behind that one, or lies deeper than kMostDepth, it goes to a track beside, is counted as
-// kOverlap and stays whole. Units: nanoseconds. Ends may be INT64_MAX (had not ended). One thread.
+// and of equal ones the outer first. A range is inside the innermost that is open; where it ends
+// behind that one, or is deeper than kMostDepth, it goes to a further track, is counted as kOverlap
+// and keeps its length. Units: nanoseconds. Ends may be INT64_MAX (had not ended). One thread.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ namespace sonde::importers {
 
 inline constexpr store::IssueKind kOverlap{
     "ranges_overlap", store::Severity::kInfo,
-    "ranges of one track overlap without nesting; they were moved to a track beside it"};
+    "ranges of one track overlap without nesting; they were moved to a further track"};
 inline constexpr size_t kMostDepth = 65535;
 
 inline bool BeginsBefore(int64_t ts_a, int64_t end_a, int64_t ts_b, int64_t end_b) {
@@ -45,7 +45,7 @@ class Nester {
   void CloseBefore(int64_t ts) {
     while (!open_.empty() && open_.back().end < ts) open_.pop_back();
   }
-  // Whether a range that ends then may be opened; else it belongs beside.
+  // Whether a range that ends then may be opened; else it belongs on a further track.
   bool Holds(int64_t end) const {
     return open_.empty() || (end <= open_.back().end && open_.size() < kMostDepth);
   }

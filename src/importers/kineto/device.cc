@@ -29,11 +29,11 @@ std::string_view OpType(std::string_view name) {
 constexpr store::IssueKind kAmbiguousLaunch{
     "trace_launch_ambiguous", store::Severity::kWarning,
     "work of a device has the number of launches in several processes (a file joined of several "
-    "ranks): it is said to belong to no operator"};
+    "ranks): it is assigned to no operator"};
 
 class Kinds {
  public:
-  // The kind of a name with some other number that tells kinds apart; `fill` completes a new one.
+  // The kind of a name with a second number that distinguishes kinds; `fill` completes a new one.
   template <class Fill>
   int32_t Find(int32_t name, int32_t other, Fill&& fill) {
     const uint64_t key =
@@ -75,18 +75,19 @@ bool IsOperator(const KinetoTrace& trace, int32_t op) {
   return scope == capture::Scope::kOp;
 }
 
-// The type of the op that launched the task; without one, the kernel's function, or what it copies.
+// The type of the op that launched the task; without one, the kernel's function, or the kind of
+// copy.
 int32_t TypeOfTask(const KinetoTrace& trace, int32_t slice_id, int32_t launch,
                    std::string_view task_type) {
   const bool has_op = launch >= 0 && IsOperator(trace, launch);
   const std::string_view name = trace.NameAt(has_op ? launch : slice_id);
   if (!has_op && task_type == "KERNEL") return trace.names().Intern(common::KernelFunction(name));
-  // A copy: what is interned must not lie in the pool that grows by it.
+  // A copy: the argument of Intern must not be in the pool, which grows.
   const std::string type(has_op ? OpType(name) : name.substr(0, name.find_first_of(" (<")));
   return trace.names().Intern(type);
 }
 
-// Copies and fills are no computing: they have no core, as Ascend's copies.
+// Copies and fills have no core, like Ascend's copies.
 void Complete(const KinetoTrace& trace, int32_t slice_id, int32_t launch, TaskKindRow& kind) {
   const std::string_view task_type = TaskType(trace, slice_id);
   kind.op_type = TypeOfTask(trace, slice_id, launch, task_type);

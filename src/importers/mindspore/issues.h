@@ -1,4 +1,4 @@
-// What can be wrong with files of MindSpore's recorders: names and advice of the import issues.
+// Import issues of files of MindSpore's recorders: names and advice.
 #pragma once
 
 #include "store/import_issues.h"
@@ -16,16 +16,15 @@ inline constexpr store::IssueKind kCutOff{
     "the file ends within a record; those before are imported"};
 inline constexpr store::IssueKind kNoClock{
     "mindspore_no_clock", store::Severity::kWarning,
-    "mindspore.op_range counts ticks of the processor, and no PROF_*/host with their frequency "
-    "lies "
-    "beside it: times and durations are ticks, not nanoseconds"};
+    "mindspore.op_range counts ticks of the processor, and there is no PROF_*/host with their "
+    "frequency: times and durations are ticks, not nanoseconds"};
 inline constexpr store::IssueKind kShapesDiffer{
     "mindspore_shapes_differ", store::Severity::kInfo,
     "cpu_framework names other launches than cpu_op_execute_timestamp: shapes of operators are "
     "unknown"};
 inline constexpr store::IssueKind kNoHandOver{
     "mindspore_hand_over_unpaired", store::Severity::kInfo,
-    "a task that one thread handed to another was recorded on one side only"};
+    "a task that one thread passed to another was recorded on one side only"};
 inline constexpr store::IssueKind kDoubleTimes{
     "mindspore_json_not_read", store::Severity::kInfo,
     "of RuntimeProfilerJson only the numbers that join threads are read: its times are rounded to "

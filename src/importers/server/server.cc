@@ -27,10 +27,10 @@ constexpr std::string_view kListed = ".capture";
 
 constexpr store::IssueKind kPartMissing{
     "server_part_missing", store::Severity::kWarning,
-    "the capture of a process of the server is not where it was: the session is not whole"};
+    "the capture of a process of the server is missing: the session is not complete"};
 constexpr store::IssueKind kPartUnreadable{"server_part_unreadable", store::Severity::kWarning, ""};
 
-// Slices and process of a part as they are in the store of all.
+// Slices and process of a part, with their numbers in the joint store.
 void Move(ServingEvents& events, const server::Merger& merger) {
   const auto process = merger.Offset(server::IdSpace::kProcess);
   const auto slices = static_cast<int32_t>(merger.Offset(server::IdSpace::kSlice));
@@ -93,7 +93,7 @@ class SessionImport {
   }
 
  private:
-  // Requests of which no front-end told (offline, or several of them) lead to their steps, too:
+  // Requests without a recorded front-end (offline, or several of them) lead to their steps, too:
   // from their place on the track.
   void AddFlows(const server::RequestTrack& track, int32_t next_flow,
                 capture_import::ServingRows& rows) {
@@ -155,8 +155,7 @@ class SessionImport {
   store::ImportIssues issues_;
   server::Merger merger_;
   std::vector<ServingEvents> parts_;
-  // The processes took down the time of day at moments of their own, and it may have been set
-  // since.
+  // The processes recorded the time of day at different moments, and it may have been set since.
   capture_import::ClockOffsets clocks_;
   ImportSummary summary_;
 };

@@ -68,7 +68,7 @@ ArgumentValue Typed(const JsonValue& value) {
       (value.text != "-0" && (value.text[0] != '0' || value.text.size() == 1))) {
     return typed;
   }
-  // An integer that does not fit stays as it was written.
+  // An integer that does not fit keeps its text.
   const bool is_integer = value.text.find_first_of(".eE") == std::string_view::npos;
   const auto as_double = std::from_chars(begin, end, typed.fraction);
   if (is_integer || as_double.ec != std::errc() || as_double.ptr != end ||
@@ -130,7 +130,7 @@ ArgumentSplitter::Ids ArgumentSplitter::Take(std::string_view object, bool store
     *place = {store ? hash : ~hash, check, {}, true};
     ++known_count_;
     if (looks_ >= kLooksBeforeJudging) {
-      // The longer sets have been different, the longer until they are looked at again.
+      // The longer sets have been different, the longer the pause until the next look-up.
       const bool hardly_repeat = hits_ * 10 < looks_;
       bypass_ = hardly_repeat ? next_bypass_ : 0;
       next_bypass_ = hardly_repeat ? std::min(next_bypass_ * 2, kMaxBypassSets) : kBypassSets;
@@ -171,7 +171,7 @@ void ArgumentSplitter::Grow() {
   }
 }
 
-// False where the text stops to be JSON; what stands before is taken.
+// False where the text stops being JSON; the values before are taken.
 bool ArgumentSplitter::Split(std::string_view object, int32_t args_id) {
   const char* p = object.data();
   const char* const end = p + object.size();
@@ -268,7 +268,7 @@ void ArgumentSplitter::TakeMember(int32_t args_id, const MemberShapes::Edge& edg
   if (!parts_.Take(edge.place, json, kept)) Store(args_id, kept);
 }
 
-// Writes what the set has in common with others, where no other has before.
+// Writes the part that the set shares with others, where it is new.
 void ArgumentSplitter::EndSet(int32_t args_id, int32_t last_place) {
   const CommonParts::Part part = parts_.End(last_place);
   if (part.id == store::kNone || part.is_new) {

@@ -1,9 +1,9 @@
 // Arguments of events: sets of key and value, split into the typed tables as they come.
 //
-// A set that was met before gets the same id (by a hash of 128 bits of its text); where sets hardly
-// repeat, looking for them is given up for a while. What sets that differ have in common is kept
-// once (common_parts.h). Rows go to the database at once, so memory does not grow with them. One
-// thread each; all of an import share the numbers.
+// A known set gets the same id (by a hash of 128 bits of its text); where sets hardly repeat, the
+// search stops for a while. Common parts of different sets are kept once (common_parts.h). Rows go
+// to the database at once, so memory does not grow with them. One thread each; all of an import
+// share the numbers.
 #pragma once
 
 #include <array>
@@ -28,7 +28,7 @@
 
 namespace sonde::importers::trace_events {
 
-// The key behind which a value stands.
+// The key of a value.
 struct MemberFacts {
   int32_t key = -1;  // name id
   int8_t slot = -1;  // among the captured
@@ -96,7 +96,7 @@ class ArgumentSplitter {
   size_t known_count_ = 0;
   int32_t looks_ = 0;
   int32_t hits_ = 0;
-  int32_t bypass_ = 0;  // sets still to take without looking
+  int32_t bypass_ = 0;  // number of next sets without a search
   int32_t next_bypass_;
   MemberShapes shapes_;
   uint32_t mask_ = 0;

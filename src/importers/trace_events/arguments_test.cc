@@ -1,4 +1,4 @@
-// Argument sets of traces against what was written into them, in many shapes and repetitions.
+// Compares argument sets of traces with the written ones, in many shapes and repetitions.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -17,7 +17,7 @@ namespace {
 using base::Concat;
 using Arguments = std::map<std::string, std::string>;  // key: form and value, as the store has them
 
-// Makes traces whose argument sets are partly alike, and knows what the store has to hold of them.
+// Makes traces whose argument sets are partly alike, and the expected content of the store.
 class RandomTrace {
  public:
   explicit RandomTrace(uint32_t seed) : random_(seed) {}
@@ -60,8 +60,8 @@ class RandomTrace {
     return Concat(R"(,"args":{)", set, "}");
   }
 
-  // As it is written, and as the store has it. Values of some keys are those of the set's kind, of
-  // some they come again now and then, of some never.
+  // The text in the file, and the form in the store. Values of some keys are those of the set's
+  // kind, others repeat now and then, others never.
   std::pair<std::string, std::string> Value(int key) {
     const std::array<int, 4> numbers = {++unique_, kind_ % 3, kind_, Below(200)};
     const int number = numbers[static_cast<size_t>(key % 4)];
@@ -94,7 +94,8 @@ class ArgumentsTest : public ::testing::TestWithParam<int> {};
 
 TEST_P(ArgumentsTest, EachSetHasItsOwn) {
   RandomTrace trace(static_cast<uint32_t>(GetParam()));
-  constexpr int kEvents = 60000;  // more than a piece of a reader, and than sets are looked at
+  constexpr int kEvents =
+      60000;  // more than a piece of a reader, and more than the sets that are searched
   const base::TestFolder folder;
   const std::string path = folder.File("a.json");
   std::ofstream(path, std::ios::binary) << trace.Text(kEvents);

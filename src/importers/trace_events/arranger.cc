@@ -43,7 +43,7 @@ Status Arranger::Run() {
   EdgePairs(stage_).Run();
   AddTracksOfMarks();
   AddBase();
-  // What needs no order may be done beside.
+  // Tasks that need no order may run in parallel.
   Status written;
   base::TaskGroup beside(stage_.options_.threads);
   if (stage_.options_.threads > 1) {
@@ -64,7 +64,7 @@ Status Arranger::Run() {
   return written;
 }
 
-// A mark of a thread that runs no slice needs a track to say where it belongs. Kineto writes some
+// A mark of a thread without slices needs a track that assigns it to the thread. Kineto writes some
 // that are of no thread: they stay without one.
 void Arranger::AddTracksOfMarks() {
   stage_.instants().ForEach([&](uint32_t, const InstantEvent& instant) {
@@ -80,7 +80,7 @@ void Arranger::AddTracksOfMarks() {
 void Arranger::AddBase() {
   Staged& staged = stage_.staged_;
   const int64_t base = stage_.base_ns_;
-  // What is not written to stays in the pool's file as it is.
+  // Unchanged pages stay in the pool's file.
   const auto shift = [base](uint32_t, auto& event) { event.ts += base; };
   if (base != 0) {
     slices_.ForEach(shift);
@@ -248,7 +248,7 @@ void Arranger::Place(uint32_t place, int32_t track) {
   open_.Open({EndOf(slices_[place]), place});
 }
 
-// Slices that do not nest: each goes to a track beside that is free when it begins.
+// Slices that do not nest: each goes to a further track that is free when it begins.
 void Arranger::MoveAside(const std::vector<uint32_t>& places, int32_t track) {
   FreeTracks beside;
   for (const uint32_t place : places) {
@@ -297,8 +297,8 @@ void Arranger::BindLanes() {
   }
 }
 
-// Where an end of an arrow is the begin of a slice that lies beside those of its thread, it belongs
-// to that slice, unless the one it has begins then, too.
+// Where an end of an arrow is the begin of a slice on a further track of its thread, it belongs to
+// that slice, unless its present one begins then, too.
 void Arranger::BindBeside(int32_t thread, std::span<const uint32_t> places) {
   const Blocks<FlowEnd>& flows = stage_.staged_.flows;
   const std::span<const Moment> moments = MomentsOf(thread);
@@ -368,7 +368,7 @@ void Arranger::LabelTracks() {
   }
 }
 
-// Those that hold something.
+// Those with events.
 Arranger::Known Arranger::UsedOnes() const {
   const TrackTable& table = stage_.tracks_;
   Known used{std::vector<bool>(table.processes.size()), std::vector<bool>(table.threads.size())};
@@ -383,7 +383,7 @@ Arranger::Known Arranger::UsedOnes() const {
   return used;
 }
 
-// Those, and others of which the file says something: Kineto names devices that stood idle.
+// Those, and others with facts in the file: Kineto names idle devices.
 Arranger::Known Arranger::NamedOnes(const Known& used) const {
   const TrackTable& table = stage_.tracks_;
   Known named = used;
@@ -408,7 +408,7 @@ void Arranger::TakeProcessesOfThreads(Known& known) const {
   }
 }
 
-// In the order in which people expect them; what holds nothing comes last.
+// In the usual order; those without events come last.
 void Arranger::NumberTracks() {
   const TrackTable& table = stage_.tracks_;
   Arrangement& out = stage_.arrangement_;

@@ -7,8 +7,8 @@
 
 namespace sonde::importers::trace_events {
 
-// "baseTimeNanoseconds" beside the events, as newer Kineto writes it; 0 where the file has none:
-// its times are what they are. Counts an issue where it is no such number.
+// "baseTimeNanoseconds" outside the events, as newer Kineto writes it; 0 where the file has none:
+// its times are absolute. Counts an issue where it is no such number.
 int64_t TakeBaseTime(EventStage& stage);
 
 }  // namespace sonde::importers::trace_events

@@ -1,8 +1,8 @@
-// Values of arguments that a dialect captures (Dialect::captured_keys), of all sets that one reader
-// meets: a word that tells which keys have one, then the values.
+// Values of arguments that a dialect captures (Dialect::captured_keys), of all sets of one reader:
+// a word with the keys that have one, then the values.
 //
 // Most are small counts and ids: a set without a value beyond 32 bits takes a word each, any other
-// two. One thread adds; any may look at what is there.
+// two. One thread adds; any may read.
 #pragma once
 
 #include <cstdint>

@@ -12,7 +12,7 @@ namespace {
 using Values = std::array<int64_t, kMaxCapturedKeys>;
 
 TEST(CapturedArgumentsTest, EverySetComesBackAsItWas) {
-  // At the ends of what fits in a word, and of what there is.
+  // At the limits of a word and of the type.
   constexpr std::array<int64_t, 9> kValues = {
       0, 1, UINT32_MAX, int64_t{UINT32_MAX} + 1, -1, INT32_MIN, INT64_MAX, INT64_MIN, 7};
   std::mt19937 random(5);

@@ -1,5 +1,5 @@
-// The values of captured arguments (Dialect::captured_keys) of one argument set: a view of what
-// captured_arguments.h keeps. Any thread.
+// The values of captured arguments (Dialect::captured_keys) of one argument set: a view of
+// captured_arguments.h. Any thread.
 #pragma once
 
 #include <cstddef>

@@ -15,7 +15,7 @@ namespace {
 // Moments up to the year 2096 and lengths up to 31 years: sums with a base stay within 64 bits.
 constexpr int64_t kMaxTime = 4'000'000'000'000'000'000;
 constexpr int64_t kMaxDuration = 1'000'000'000'000'000'000;
-// What a process or thread is called that the event does not name.
+// The id of a process or thread where the event has none.
 constexpr std::string_view kNoNumber = "0";
 
 // A decimal or hexadecimal number as such, else a hash.
@@ -41,7 +41,7 @@ bool IsOfProcess(const TraceEvent& event) {
          FindMember(event.id, "local").has_value();
 }
 
-// Tells most texts of few letters apart.
+// Distinguishes most texts by few letters.
 size_t Glance(std::string_view a, std::string_view b) {
   const auto letter = [](std::string_view text, size_t from_end) {
     return text.size() < from_end ? 0U : static_cast<uint8_t>(text[text.size() - from_end]);
@@ -49,7 +49,7 @@ size_t Glance(std::string_view a, std::string_view b) {
   return a.size() + letter(a, 1) + 3U * letter(a, 2) + 5U * letter(b, 1) + 7U * b.size();
 }
 
-// Whether the double that `text`, a number, was read as has other digits than it.
+// Whether the double of `text`, a number, has other digits.
 bool IsRounded(std::string_view text, double number) {
   constexpr size_t kSafeDigits = 15;
   constexpr size_t kMostDigits = 800;  // more than any double has
@@ -72,7 +72,7 @@ bool IsRounded(std::string_view text, double number) {
   return held.front() != digits.front() || held.substr(2, digits.size() - 1) != digits.substr(1);
 }
 
-// The decimal number that `text` is, a part of `object`; its usual forms without more ado.
+// The decimal number in `text`, a part of `object`; a fast path for its usual forms.
 bool ParseDouble(std::string_view text, std::string_view object, double& number, bool& rounded) {
   constexpr int64_t kExact = int64_t{1} << 53;
   const char* const end = text.data() + text.size();
@@ -327,8 +327,7 @@ bool IsIdentifier(std::string_view key) {
   return key == "id" || key.ends_with("_id") || key.ends_with("Id");
 }
 
-// Members that say which of several counters this is, as a text; "" where there are none, or
-// nothing else.
+// Members that distinguish several counters, as a text; "" where there are none, or nothing else.
 std::string IdentifiersOf(std::string_view args) {
   std::string text;
   if (args.find("id\"") == std::string_view::npos && args.find("Id\"") == std::string_view::npos) {
@@ -405,8 +404,8 @@ void Collector::TakeBoundFlow(const TraceEvent& event) {
                         .of_span = kOfSpans.find(event.phase) != std::string_view::npos});
 }
 
-// Names, labels and order of processes and threads, names of any type as the text that stands
-// there; what else a process says about itself.
+// Names, labels and order of processes and threads, names of any type as their text; and other
+// facts of a process.
 void Collector::TakeMetadataEvent(const TraceEvent& event) {
   static constexpr std::array<std::string_view, 5> kNames = {
       "process_name", "process_labels", "process_sort_index", "thread_name", "thread_sort_index"};

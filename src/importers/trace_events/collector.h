@@ -1,4 +1,4 @@
-// Takes events as they come from one reader and stages what they say; part of EventStage.
+// Takes the events of one reader in order and stages their content; part of EventStage.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@ class Collector : public EventSink {
   Status TakeEvents(std::span<const TraceEvent> events) override;
   void TakeMetadata(std::string_view key, std::string_view json) override;
 
-  // What came since the last call.
+  // The events since the last call.
   Staged TakeStaged();
   store::ImportIssues& issues() { return issues_; }
   const CapturedArguments& captured() const { return splitter_.captured(); }
@@ -37,7 +37,7 @@ class Collector : public EventSink {
     // there.
     std::unordered_map<std::string, size_t, base::StringHash, std::equal_to<>> places;
   };
-  // What was met last of those whose texts look alike at a glance.
+  // The last text with each short hash.
   struct RecentThread {
     std::string pid;
     std::string tid;
@@ -54,7 +54,7 @@ class Collector : public EventSink {
 
   void TakeEvent(const TraceEvent& event);
   void TakeSlice(const TraceEvent& event);
-  // Without what tells it from others: lane, or key.
+  // Without its identity: lane, or key.
   RangeEdge EdgeOf(const TraceEvent& event, char phase);
   void TakeEdge(const TraceEvent& event, char phase);
   void TakeAsync(const TraceEvent& event, char phase);

@@ -5,9 +5,10 @@
 namespace sonde::importers::trace_events {
 namespace {
 
-constexpr int32_t kWatched = 256;       // values of a place before it is judged
-constexpr size_t kMostDifferent = 64;   // of them, where the values are said to repeat
-constexpr size_t kLeastValues = 2;      // a reference is as much as a value
+constexpr int32_t kWatched = 256;  // values of a place before the decision
+constexpr size_t kMostDifferent =
+    64;                             // limit of distinct ones, where the values count as repeating
+constexpr size_t kLeastValues = 2;  // a reference is as much as a value
 constexpr int32_t kLooksToJudge = 512;  // for parts of one shape of sets
 
 }  // namespace

@@ -1,12 +1,12 @@
-// What many argument sets have in common: a kernel's grid, device and stream, say, or the types of
-// an operator's inputs. Such a part is kept once, and the sets refer to it (table args_shared), so
-// that only what differs from set to set is written for each: half of the rows of traces in which
-// no two sets are equal.
+// Common parts of argument sets: a kernel's grid, device and stream, say, or the types of an
+// operator's inputs. Such a part is kept once, and the sets refer to it (table args_shared), so
+// that only the differences are written for each set. That saves half of the rows of traces in
+// which no two sets are equal.
 //
-// A place is where a value stands in a shape of sets (an edge of the ShapeTree). Its first values
-// are watched; where they repeat, the place belongs to the part from then on, and a text that
-// stands there again is recognised by its bytes, without being read. Where parts turn out to differ
-// nearly as often as the sets do, their places are left alone.
+// A place is the position of a value in a shape of sets (an edge of the ShapeTree). Its first
+// values are watched; where they repeat, the place belongs to the part from then on, and a repeated
+// text is recognized by its bytes, without being parsed. Where parts turn out to differ nearly as
+// often as the sets do, their places are left alone.
 //
 // Memory: bounded (kMaxPlaces, kMaxParts). One thread; all of an import share the numbers.
 #pragma once
@@ -34,7 +34,7 @@ struct ArgumentValue {
 
   int32_t key = store::kNone;  // name id
   Kind kind = Kind::kInteger;
-  bool escaped = false;            // the text is as it stands in JSON
+  bool escaped = false;            // the text is in JSON form
   int16_t form = 0;                // of a text, as in table args_text
   int32_t text_id = store::kNone;  // of a text, where it has been interned
   int64_t integer = 0;
@@ -50,7 +50,7 @@ class CommonParts {
 
   struct Part {
     int32_t id = store::kNone;        // none: the values are the set's own
-    bool is_new = false;              // has not been told before
+    bool is_new = false;              // has not been returned before
     std::span<const int32_t> places;  // of its values
   };
 
@@ -59,8 +59,8 @@ class CommonParts {
 
   // A new place, or kNoPlace where there are too many.
   int32_t AddPlace();
-  // Takes the value at `p` where it is written like the last one of the place, and moves `p` behind
-  // it; false where not.
+  // Takes the value at `p` where it equals the last text of the place, and moves `p` behind it;
+  // false where not.
   bool TakeRepeated(int32_t place, const char*& p, const char* end);
   // Takes a value whose JSON text is `json`. False: it is the set's own.
   bool Take(int32_t place, std::string_view json, const ArgumentValue& value);
@@ -84,11 +84,11 @@ class CommonParts {
   };
   struct Place {
     Habit habit = Habit::kLearning;
-    uint64_t word = 0;  // the first bytes of the text, and which of them there are
+    uint64_t word = 0;  // the first bytes of the text, and a mask of them
     uint64_t mask = 0;
     Key key;  // of the value
     std::string json;
-    ArgumentValue value;  // without its text, which lies in `json`
+    ArgumentValue value;  // without its text, which is in `json`
     uint32_t text_at = 0;
     uint32_t text_size = 0;
     // While it learns.

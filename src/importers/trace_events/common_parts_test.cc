@@ -8,7 +8,7 @@
 namespace sonde::importers::trace_events {
 namespace {
 
-// Sets of integers, one value a place; what End tells of them.
+// Sets of integers, one value a place, and the results of End.
 class CommonPartsTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -16,7 +16,7 @@ class CommonPartsTest : public ::testing::Test {
     last_ = parts_.AddPlace();
   }
 
-  // Which values were taken for the part.
+  // The values that were taken for the part.
   std::vector<bool> Take(const std::vector<int64_t>& set) {
     std::vector<bool> taken;
     for (size_t i = 0; i < set.size(); ++i) {
@@ -47,7 +47,7 @@ class CommonPartsTest : public ::testing::Test {
   CommonParts::Part part_;
 };
 
-TEST_F(CommonPartsTest, WhatRepeatsIsToldOnce) {
+TEST_F(CommonPartsTest, RepeatedPartsAreReturnedAsNewOnce) {
   EXPECT_EQ(Take({1, 7, 1}), std::vector<bool>({false, false, false}));
   EXPECT_EQ(part_.id, store::kNone);
   TeachThree();
@@ -93,7 +93,7 @@ TEST_F(CommonPartsTest, AValueRepeatsOnlyAsAWhole) {
   EXPECT_FALSE(Repeats("7"));
 }
 
-TEST_F(CommonPartsTest, TextsOutliveWhereTheyStood) {
+TEST_F(CommonPartsTest, TextsOutliveTheirPlace) {
   for (int i = 0; i < 300; ++i) {
     std::string json = "\"text of a kernel that is longer than a word\"";
     ArgumentValue value;

@@ -1,4 +1,4 @@
-// What distinguishes one producer of trace events from another, as far as reading is concerned.
+// The differences between producers of trace events that matter for reading.
 //
 // The functions are called from several threads at once, once an event: keep them cheap.
 #pragma once
@@ -21,7 +21,7 @@ struct CapturedKey {
   bool is_text;  // the value is the name id of the text; else an integer
 };
 
-// Events of one thread may lie on several tracks, called lanes. Flows bind to lane 0.
+// Events of one thread may be on several tracks, called lanes. Flows bind to lane 0.
 inline constexpr uint8_t kMaxLanes = 8;
 
 struct TrackLabel {
@@ -31,7 +31,7 @@ struct TrackLabel {
   int32_t stream_id = store::kNone;
 };
 
-// What the file says about a process or thread.
+// The file's facts about a process or thread.
 struct ThreadFacts {
   std::string_view category;  // of the first slice of the track
   CapturedSet arguments;      // the same
@@ -58,7 +58,7 @@ class Dialect {
   // where all of the file do. Files of several ranks that were joined into one have a scope each.
   virtual uint64_t ScopeOf(std::string_view /*pid*/) const { return 0; }
   // Whether slices like this one come one after another on their track, as the work of a stream
-  // does: where one covers several later ones its duration is not true.
+  // does: where one covers several later ones its duration is wrong.
   virtual bool RunsInOrder(std::string_view /*category*/, const CapturedSet& /*arguments*/) const {
     return false;
   }

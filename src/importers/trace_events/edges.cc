@@ -109,7 +109,8 @@ void EdgePairs::Close(size_t place, const RangeEdge& edge) {
   while (!open_.empty() && open_.back() == nullptr) open_.pop_back();
 }
 
-// Ranges without a length that begin inside of one another: no time tells them from neighbours.
+// Ranges without a length that begin inside of one another: times cannot distinguish them from
+// neighbours.
 void EdgePairs::NoteEqual(size_t place) {
   const RangeEdge* const inner = open_[place];
   for (size_t around = place; around-- > 0;) {
@@ -134,7 +135,7 @@ void EdgePairs::CloseGroup(Edges* alone) {
   open_names_.clear();
 }
 
-// The slice of a "B" stands where it began: equal ranges nest in the order of the file.
+// The slice of a "B" has the place of its begin: equal ranges nest in the order of the file.
 void EdgePairs::Complete(const Range& range) {
   if (range.end == nullptr) return;
   const StagedSlice whole = SliceOf(range);

@@ -1,4 +1,4 @@
-// Ranges told in two events, "B" and "E", or "b" and "e", become slices; part of EventStage.
+// Ranges recorded by two events, "B" and "E", or "b" and "e", become slices; part of EventStage.
 //
 // "B" and "E" of a thread nest: an end closes the innermost open range of its name with all inside
 // of it, and one without a name the innermost. "b" and "e" belong together by id, category, scope
@@ -24,7 +24,8 @@ class EdgePairs {
     const RangeEdge* begin;
     const RangeEdge* end;  // null where there is none
   };
-  // Pairs the edges of each group; what stays alone goes to `alone`, or is counted without one.
+  // Pairs the edges of each group; an edge without a partner goes to `alone`, or is counted without
+  // one.
   template <class SameGroup>
   void PairGroups(const Edges& edges, SameGroup same_group, Edges* alone);
   void Take(const RangeEdge& edge, Edges* alone);

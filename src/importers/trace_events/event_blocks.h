@@ -114,7 +114,7 @@ class Blocks {
   size_t count_ = 0;
 };
 
-// Groups of 32-bit words, none of which lies in two blocks.
+// Groups of 32-bit words; no group spans two blocks.
 class WordBlocks {
  public:
   explicit WordBlocks(BlockArena* arena) : arena_(arena) {}

@@ -46,7 +46,7 @@ TEST(EventBlocksTest, ListsJoinInOrderAndPlacesStayTheirs) {
   EXPECT_EQ(all.size(), expected.size() + 1);
 }
 
-TEST(EventBlocksTest, GroupsOfWordsLieTogether) {
+TEST(EventBlocksTest, GroupsOfWordsAreContiguous) {
   base::SpillPool pool({});
   BlockArena arena(&pool);
   WordBlocks words(&arena);

@@ -1,5 +1,5 @@
-// How whole events are written: the keys between their values, together with those values that few
-// events differ in (phase, process, thread, category).
+// Shapes of whole events: the keys between their values, together with values that are the same in
+// most events (phase, process, thread, category).
 //
 // One thread.
 #pragma once
@@ -13,7 +13,7 @@
 
 namespace sonde::importers::trace_events {
 
-// What a key of an event stands for; others are skipped.
+// The meaning of a key of an event; others are skipped.
 enum class EventField : uint8_t {
   kOther,
   kPhase,
@@ -30,7 +30,7 @@ enum class EventField : uint8_t {
   kFlowIn,
   kFlowOut,
   kScope,
-  kBeside  // thread clock and stack frames: facts of a slice that do not stand in its arguments
+  kBeside  // thread clock and stack frames: facts of a slice outside its arguments
 };
 
 struct EventFacts {
@@ -41,7 +41,7 @@ struct EventFacts {
     uint16_t size = 0;
   };
   EventField field = EventField::kOther;  // of the value that follows
-  char phase = 0;                         // 0: not told
+  char phase = 0;                         // 0: unknown
   uint8_t part_count = 0;
   std::array<Part, 4> parts;
 
@@ -53,7 +53,7 @@ struct EventFacts {
   }
 };
 
-// The way of one event through the tree, which grows where it was not known.
+// The path of one event through the tree, which grows where the path is new.
 class EventShapes {
  public:
   using Tree = ShapeTree<EventFacts, false>;
@@ -73,7 +73,7 @@ class EventShapes {
   // The value behind an edge ends at `p`.
   void PassValue(const char* p) { from_ = p; }
 
-  // What was read the long way since the last edge: a key and its value from `value` to `behind`.
+  // A key that was parsed in full since the last edge, and its value from `value` to `behind`.
   void TakePhase(char phase) { learnt_.phase = phase; }
   void TakePart(std::string_view TraceEvent::* member, std::string_view text) {
     const auto offset = static_cast<size_t>(text.data() - from_);
@@ -89,7 +89,7 @@ class EventShapes {
     from_ = behind;
   }
   void TakeEnd(const char* behind) { Learn(behind, true); }
-  // The rest of this event is none that others share.
+  // The rest of this event is not learnt.
   void GiveUp() { node_ = Tree::kNowhere; }
 
  private:

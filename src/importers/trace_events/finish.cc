@@ -52,7 +52,7 @@ Status InTransaction(store::Store& store, const Write& write) {
   return transaction.Commit();
 }
 
-// The parts of a store, large ones beside each other.
+// The parts of a store, large ones in parallel.
 class Writer {
  public:
   Writer(EventStage& stage, store::Store& store, int threads)
@@ -107,7 +107,7 @@ class Writer {
   EventStage& stage_;
   store::Store& store_;
   Status flows_written_;
-  std::deque<Status> beside_;  // of what runs in the group
+  std::deque<Status> beside_;  // of the tasks in the group
   base::TaskGroup flows_;
   base::TaskGroup group_;
 };

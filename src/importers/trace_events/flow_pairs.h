@@ -4,9 +4,9 @@
 // its launch; of one that leaves again before any arrived, only the last counts (Perfetto takes the
 // first of all, and counts the others, too).
 //
-// Keys are scattered over the file. So many ends are taken in parts, by a hash of the key, that the
-// tables of a part fit in memory wherever the list lies. Memory: about 40 bytes an end of a part
-// and 16 a flow, from the pool. One thread.
+// Keys are scattered over the file. Large lists are processed in parts, by a hash of the key, so
+// that the tables of a part fit in memory. Memory: about 40 bytes an end of a part and 16 a flow,
+// from the pool. One thread.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ class FlowPairs {
  public:
   struct Flow {
     int64_t ts;     // of its begin
-    uint32_t from;  // places, which tell the order in the file
+    uint32_t from;  // places, in the order of the file
     uint32_t to;
   };
   static constexpr size_t kPartEnds = size_t{1} << 20U;
@@ -33,7 +33,7 @@ class FlowPairs {
   const base::SpillVector<Flow>& flows() const { return flows_; }
   // Ends without another.
   int64_t unpaired() const { return unpaired_; }
-  // Those that left, and left again before any arrived.
+  // Ends that left, and left again before any arrived.
   int64_t repeated() const { return repeated_; }
 
  private:

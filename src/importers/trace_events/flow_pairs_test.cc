@@ -43,7 +43,7 @@ TEST(FlowPairs, AnEndBelongsToTheLastThatLeftBeforeIt) {
   EXPECT_EQ(pairs.unpaired(), 2);
 }
 
-TEST(FlowPairs, CountsWhatLeavesAgainBeforeAnyArrived) {
+TEST(FlowPairs, CountsEndsThatLeaveAgainBeforeAnyArrived) {
   base::SpillPool pool({});
   BlockArena arena(&pool);
   const auto counts = [&](std::string_view phases) {
@@ -66,7 +66,7 @@ TEST(FlowPairs, CountsWhatLeavesAgainBeforeAnyArrived) {
   EXPECT_EQ(counts("ff"), Counts(0, 2, 0));
 }
 
-TEST(FlowPairs, PartsGiveWhatTheWholeGives) {
+TEST(FlowPairs, PartsGiveTheSameAsTheWhole) {
   base::SpillPool pool({});
   BlockArena arena(&pool);
   Blocks<FlowEnd> list(&arena);

@@ -11,7 +11,7 @@ namespace sonde::importers::trace_events {
 namespace {
 
 constexpr ptrdiff_t kHeadBytes = ptrdiff_t{256} << 10U;
-// Source maps, logs and samples may stand before the events, more than this hardly ever.
+// Source maps, logs and samples may come before the events, hardly ever more than this.
 constexpr uint64_t kLookedThrough = uint64_t{64} << 20U;
 
 // Finds the list of events among the members of the outermost object, in pieces of its text.

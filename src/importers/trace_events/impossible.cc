@@ -11,7 +11,7 @@
 namespace sonde::importers::trace_events {
 namespace {
 
-// What was found of one kind, and where the first one is.
+// Count of one kind, and the place of the first.
 struct FoundEvents {
   int64_t count = 0;
   std::string first;
@@ -84,7 +84,7 @@ bool ImpossibleTimes::RunsInOrder(const StagedSlice& slice) {
 bool ImpossibleTimes::MendOverruns(std::span<const uint32_t> places) {
   Blocks<StagedSlice>& slices = stage_.staged_.slices;
   if (places.size() < 2 || !RunsInOrder(slices[places[0]])) return false;
-  // An end so far behind the last begin of the trace is no task's that others followed.
+  // An end so far behind the last begin of the trace is not that of a task with successors.
   const uint64_t span = Distance(stage_.first_ns_, stage_.last_begin_ns_);
   const int64_t limit = span > kApartNs ? std::numeric_limits<int64_t>::max()
                                         : stage_.last_begin_ns_ + static_cast<int64_t>(span);

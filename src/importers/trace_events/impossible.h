@@ -1,4 +1,4 @@
-// Leaves out times that cannot be true (common/impossible_times.h); part of EventStage.
+// Leaves out impossible times (common/impossible_times.h); part of EventStage.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ class ImpossibleTimes {
  public:
   explicit ImpossibleTimes(EventStage& stage) : stage_(stage) {}
 
-  // Events that lie apart get no track (slices, counters) or the mark left_out (instants);
-  // durations that end a day behind all begins become zero.
+  // Events that are far from the others get no track (slices, counters) or the mark left_out
+  // (instants); durations that end a day behind all begins become zero.
   void LeaveOutApart();
   // Where the track, whose slices these are in order of begin, runs them in order: durations of
   // those that run over later ones become zero. True where there was one: they are to be ordered

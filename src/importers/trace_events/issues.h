@@ -1,4 +1,4 @@
-// What can be wrong with a trace of events: names and advice of the import issues.
+// Import issues of traces of events: names and advice.
 #pragma once
 
 #include "store/import_issues.h"
@@ -10,30 +10,31 @@ using store::Severity;
 
 inline constexpr IssueKind kTruncated{
     "trace_truncated", Severity::kWarning,
-    "the file ends before its list of events does; what stands before is imported (usual where the "
+    "the file ends before its list of events does; the part before is imported (usual where the "
     "writer was killed)"};
 inline constexpr IssueKind kBadEvent{
     "trace_bad_event", Severity::kError,
-    "text that is no event was left out; position is where it begins in the unpacked file"};
-inline constexpr IssueKind kNoPhase{"trace_event_without_phase", Severity::kWarning,
-                                    "objects without the key \"ph\" say nothing and were left out"};
+    "text that is no event was left out; position is its begin in the unpacked file"};
+inline constexpr IssueKind kNoPhase{
+    "trace_event_without_phase", Severity::kWarning,
+    "objects without the key \"ph\" have no meaning and were left out"};
 inline constexpr IssueKind kBadTime{
     "trace_bad_time", Severity::kError,
     "an event whose time is missing, is no number or does not fit into 64 bits was left out"};
-inline constexpr IssueKind kMendedString{
+inline constexpr IssueKind kRepairedString{
     "trace_unescaped_quote", Severity::kInfo,
     "the file is not valid JSON: quotes inside texts are not escaped (older Kineto); they were "
     "taken as part of the text"};
 inline constexpr IssueKind kTooDamaged{
     "trace_too_damaged", Severity::kError,
-    "so much of the file makes no sense that reading was given up at this position"};
+    "the file has so much invalid text that reading stopped at this position"};
 inline constexpr IssueKind kPackedEnd{
     "gzip_damaged", Severity::kError,
-    "the packed file is cut off or damaged; what could be unpacked before is imported"};
-inline constexpr IssueKind kPackedBomb{
-    "gzip_expands_too_much", Severity::kError,
-    "the packed file unpacks to more than a thousandfold of what traces reach; the rest was left "
-    "out"};
+    "the packed file is cut off or damaged; the part before is imported"};
+inline constexpr IssueKind kPackedBomb{"gzip_expands_too_much", Severity::kError,
+                                       "the packed file unpacks to more than 400 times its size, "
+                                       "which no trace does; the rest was left "
+                                       "out"};
 inline constexpr IssueKind kHugeValue{
     "trace_huge_value", Severity::kError,
     "one value is larger than 256 MB and was left out with all that follows"};
@@ -46,7 +47,7 @@ inline constexpr IssueKind kUnreadKeys{"trace_keys_not_imported", Severity::kInf
                                        "out; those of slices and marks are arguments"};
 inline constexpr IssueKind kNoDuration{
     "trace_without_duration", Severity::kWarning,
-    "a complete event (\"X\") without a duration was taken as one of no duration"};
+    "a complete event (\"X\") without a duration was taken as one of duration 0"};
 inline constexpr IssueKind kNegativeDuration{"trace_negative_duration", Severity::kWarning,
                                              "a duration below zero was taken as zero"};
 inline constexpr IssueKind kUnbalanced{
@@ -83,24 +84,23 @@ inline constexpr IssueKind kBadCounter{"trace_bad_counter", Severity::kWarning,
 inline constexpr IssueKind kRoundedCounter{
     "trace_counter_rounded", Severity::kWarning,
     "a value of a counter has more digits than a double holds (a whole number beyond 2^53) and was "
-    "rounded; position is where its event begins"};
+    "rounded; position is the begin of its event"};
 inline constexpr IssueKind kBehindEnd{
     "trace_text_behind_end", Severity::kWarning,
     "text follows the end of the trace (a second list of events, say) and was left out; position "
-    "is where it begins in the unpacked file"};
+    "is its begin in the unpacked file"};
 inline constexpr IssueKind kBehindPacked{
     "gzip_text_behind_end", Severity::kWarning,
     "something that is not packed follows the packed file and was left out"};
 inline constexpr IssueKind kBadArguments{
     "trace_bad_arguments", Severity::kWarning,
     "arguments of an event are no valid JSON; those before the fault are imported"};
-inline constexpr IssueKind kBadMetadata{
-    "trace_bad_metadata", Severity::kWarning,
-    "an event that should name, label or order a process or thread does not say how, and was left "
-    "out"};
+inline constexpr IssueKind kBadMetadata{"trace_bad_metadata", Severity::kWarning,
+                                        "an event that should name, label or order a process or "
+                                        "thread lacks the value, and was left out"};
 inline constexpr IssueKind kLongMetadata{
     "trace_metadata_too_long", Severity::kInfo,
-    "a value beside the list of events is larger than 1 MB (a log of the kernel, samples) and was "
+    "a value outside the list of events is larger than 1 MB (a log of the kernel, samples) and was "
     "left out"};
 inline constexpr IssueKind kBadBase{
     "trace_bad_base_time", Severity::kError,

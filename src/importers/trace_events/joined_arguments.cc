@@ -1,5 +1,5 @@
 // The sets of arguments of a begin and its end as one set, made in the database: the rows of both
-// have gone there while the file was read.
+// were written there while the file was read.
 #include <array>
 #include <string>
 #include <string_view>

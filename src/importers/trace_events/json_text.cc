@@ -138,7 +138,7 @@ StringEnd FindStringEndFrom(const char* p, const char* end) {
       found.quote = p;
       return found;
     }
-    found.mended = true;
+    found.repaired = true;
     ++p;
   }
 }
@@ -147,7 +147,7 @@ namespace {
 
 // Goes on at `p`, `depth` brackets deep, maybe inside a string.
 const char* SkipContainerFrom(const char* p, const char* end, int64_t depth, bool in_string,
-                              int64_t& mended) {
+                              int64_t& repaired) {
   while (true) {
     if (!in_string) {
       p = FindStructure(p, end);
@@ -159,20 +159,20 @@ const char* SkipContainerFrom(const char* p, const char* end, int64_t depth, boo
     }
     const StringEnd string = FindStringEnd(p, end);
     if (string.quote == nullptr) return nullptr;
-    mended += string.mended ? 1 : 0;
+    repaired += string.repaired ? 1 : 0;
     p = string.quote + 1;
     in_string = false;
   }
 }
 
 #if defined(__SSE2__)
-// Which of 64 bytes are what, a bit each.
+// Classes of 64 bytes, a bit each.
 struct Block {
   uint64_t quotes = 0;
   uint64_t backslashes = 0;
   uint64_t opens = 0;       // { [
   uint64_t closes = 0;      // } ]
-  uint64_t may_follow = 0;  // what may stand directly behind a string: , : } ]
+  uint64_t may_follow = 0;  // bytes that may directly follow a string: , : } ]
 
   explicit Block(const char* p) {
     for (unsigned i = 0; i < 4; ++i) {
@@ -203,7 +203,7 @@ uint64_t PrefixXor(uint64_t bits) {
 }  // namespace
 
 // 64 bytes at a time, as long as every string is a plain one; the rest is for SkipContainerFrom.
-const char* SkipContainer(const char* p, const char* end, int64_t& mended) {
+const char* SkipContainer(const char* p, const char* end, int64_t& repaired) {
   int64_t depth = 0;
   uint64_t in_string = 0;  // all bits or none
 #if defined(__SSE2__)
@@ -229,8 +229,8 @@ const char* SkipContainer(const char* p, const char* end, int64_t& mended) {
     const uint64_t follows = ((string_ends & seen) << 1U) | ends_before;
     if ((block.backslashes & seen) != 0 || (follows & ~block.may_follow) != 0) {
       if (ends_before != 0 && (block.may_follow & 1U) == 0) {
-        // The quote before this block may have been none that ends a string.
-        return SkipContainerFrom(p - 1, end, depth, true, mended);
+        // The quote before this block may not end a string.
+        return SkipContainerFrom(p - 1, end, depth, true, repaired);
       }
       break;
     }
@@ -240,15 +240,15 @@ const char* SkipContainer(const char* p, const char* end, int64_t& mended) {
     ends_before = string_ends >> 63U;
   }
 #endif
-  return SkipContainerFrom(p, end, depth, in_string != 0, mended);
+  return SkipContainerFrom(p, end, depth, in_string != 0, repaired);
 }
 
-const char* SkipValue(const char* p, const char* end, int64_t& mended) {
+const char* SkipValue(const char* p, const char* end, int64_t& repaired) {
   if (p >= end) return nullptr;
-  if (*p == '{' || *p == '[') return SkipContainer(p, end, mended);
+  if (*p == '{' || *p == '[') return SkipContainer(p, end, repaired);
   if (*p == '"') {
     const StringEnd string = FindStringEnd(p + 1, end);
-    mended += string.mended ? 1 : 0;
+    repaired += string.repaired ? 1 : 0;
     return string.quote == nullptr ? nullptr : string.quote + 1;
   }
   const char* behind = SkipScalar(p, end);
@@ -256,7 +256,7 @@ const char* SkipValue(const char* p, const char* end, int64_t& mended) {
 }
 
 const char* ParseMicroseconds(const char* p, const char* end, int64_t& ns) {
-  // The usual form, at most 16 digits, a point and decimals, without more ado.
+  // The usual form, at most 16 digits, a point and decimals, on a fast path.
   const char* const begin = p;
   uint64_t value = 0;
   if (end - p >= 8 && AreEightDigits(p)) {

@@ -3,7 +3,7 @@
 //
 // All take [p, end) and return nullptr where the text ends before the value does. They accept more
 // than JSON: a quote inside a string that was not escaped (known of older Kineto files) is taken as
-// part of the string when what follows cannot follow a string; bare words count as scalars.
+// part of the string when the text behind it cannot follow a string; bare words count as scalars.
 // Pure, any thread.
 #pragma once
 
@@ -65,10 +65,10 @@ inline const char* FindStructure(const char* p, const char* end) {
 struct StringEnd {
   const char* quote = nullptr;  // the closing one; nullptr: none
   bool escaped = false;         // holds a backslash
-  bool mended = false;          // holds quotes that should have been escaped
+  bool repaired = false;        // holds quotes that should have been escaped
 };
 
-// Whether a string may end at `quote`: what follows it cannot follow a string's inside.
+// Whether a string may end at `quote`, by the text behind it.
 inline bool MayEndString(const char* quote, const char* end) {
   const char* next = SkipSpace(quote + 1, end);
   return next == end || *next == ',' || *next == ':' || *next == '}' || *next == ']';
@@ -85,8 +85,8 @@ inline StringEnd FindStringEnd(const char* p, const char* end) {
 }
 
 // `p` is at '{' or '['; returns the place behind the bracket that closes it. Nesting may be of any
-// depth. `mended` counts strings with unescaped quotes.
-const char* SkipContainer(const char* p, const char* end, int64_t& mended);
+// depth. `repaired` counts strings with unescaped quotes.
+const char* SkipContainer(const char* p, const char* end, int64_t& repaired);
 
 namespace internal {
 inline constexpr std::array<bool, 256> kEndsScalar = [] {
@@ -108,9 +108,9 @@ inline const char* SkipScalar(const char* p, const char* end) {
 }
 
 // Behind any value; nullptr also where there is none.
-const char* SkipValue(const char* p, const char* end, int64_t& mended);
+const char* SkipValue(const char* p, const char* end, int64_t& repaired);
 
-// The decimal number at `p` in its usual form; returns what lies behind it. nullptr for forms that
+// The decimal number at `p` in its usual form; returns the place behind it. nullptr for forms that
 // need the function below, and where there is none.
 const char* ParseMicroseconds(const char* p, const char* end, int64_t& ns);
 

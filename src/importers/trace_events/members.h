@@ -1,4 +1,4 @@
-// The members of a JSON object that is known to be whole (see SkipContainer).
+// The members of a JSON object that is known to be complete (see SkipContainer).
 #pragma once
 
 #include <optional>
@@ -20,7 +20,7 @@ struct JsonValue {
 
 // The value at `p`, and behind it; nullptr where it is none or does not end.
 inline const char* ReadJsonValue(const char* p, const char* end, JsonValue& value) {
-  int64_t mended = 0;
+  int64_t repaired = 0;
   value = JsonValue();
   if (p < end && *p == '"') {
     const StringEnd string = FindStringEnd(p + 1, end);
@@ -28,12 +28,12 @@ inline const char* ReadJsonValue(const char* p, const char* end, JsonValue& valu
     value = {{p + 1, static_cast<size_t>(string.quote - p) - 1}, true, string.escaped};
     return string.quote + 1;
   }
-  const char* behind = SkipValue(p, end, mended);
+  const char* behind = SkipValue(p, end, repaired);
   if (behind != nullptr) value.text = {p, static_cast<size_t>(behind - p)};
   return behind;
 }
 
-// To the next byte that separates nothing.
+// To the next byte that is no separator.
 inline const char* SkipSeparators(const char* p, const char* end) {
   p = SkipSpace(p, end);
   while (p < end && *p == ',') p = SkipSpace(p + 1, end);

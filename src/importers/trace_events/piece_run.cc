@@ -60,8 +60,8 @@ void PieceRun::Work(Collector& collector) {
   }
 }
 
-// Where the piece begins, as an offset in the file; kNoStop where no event begins behind its place.
-// Looked for in a few kilobytes, and, where nothing is found there, in all that follows.
+// Offset in the file of the first event of a piece; kNoStop where no event begins behind its place.
+// Searched in a few kilobytes first, then in the rest.
 uint64_t PieceRun::Boundary(size_t index) const {
   if (index == 0) return window_.offset;
   const ptrdiff_t skipped = static_cast<ptrdiff_t>(index) * kPieceBytes;

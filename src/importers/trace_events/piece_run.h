@@ -1,7 +1,7 @@
 // The events of a plain file, cut in pieces that readers take in turn.
 //
-// Where a piece begins is a guess, from what stands there; whether all guesses were right is
-// known at the end (cut_wrongly), and if not, the whole was read in vain.
+// The begin of a piece is a guess from the text there; whether all guesses were right is known at
+// the end (cut_wrongly), and if not, the file has to be read again.
 #pragma once
 
 #include <atomic>
@@ -22,7 +22,7 @@ namespace sonde::importers::trace_events {
 
 class PieceRun {
  public:
-  // Whether the source can be cut, and is large enough for it.
+  // Whether the source can be cut, and is large enough.
   static bool IsWorthwhile(const TextSource& source);
 
   // The window begins behind the bracket that opens the array. All must outlive the run.

@@ -1,4 +1,4 @@
-// However a file is cut, it gives what it gives as a whole: a packed one is never cut.
+// A file gives the same in any pieces as in one; a packed one is never cut.
 #include "importers/trace_events/piece_run.h"
 
 #include <gtest/gtest.h>
@@ -67,7 +67,7 @@ TEST(PieceRunTest, PlainEvents) {
   ExpectTheSame(Trace(kThreePieces, [](int i) { return std::to_string(i); }));
 }
 
-// What looks like the place between two events lies within one.
+// A text that looks like the place between two events is inside one.
 TEST(PieceRunTest, EventsWithinArguments) {
   std::string list = "[";
   for (int i = 0; i < 3000; ++i) list += R"({"name":"x"},)";
@@ -75,7 +75,7 @@ TEST(PieceRunTest, EventsWithinArguments) {
   ExpectTheSame(Trace(kThreePieces, [&](int) { return list; }));
 }
 
-// Events that reach beyond what is copied behind a piece, and beyond a whole piece.
+// Events that reach beyond the copied text behind a piece, and beyond a whole piece.
 TEST(PieceRunTest, LongEvents) {
   for (const size_t size : {size_t{100'000}, size_t{5'000'000}}) {
     const std::string value = "\"" + std::string(size, 'x') + "\"";

@@ -26,7 +26,7 @@ void PieceSource::Open(uint64_t begin, uint64_t end) {
 Status PieceSource::Advance(const char* position) {
   const auto kept = static_cast<size_t>(window_.end - position);
   window_.offset += static_cast<uint64_t>(position - window_.begin);
-  // A value larger than the buffer makes it grow; else what is left moves to the front.
+  // A value larger than the buffer makes it grow; else the rest moves to the front.
   if (kept * 2 > capacity_) {
     const size_t larger = kept * 2;
     auto old = std::exchange(buffer_, std::make_unique_for_overwrite<char[]>(larger));

@@ -1,5 +1,5 @@
-// A part of a plain file, read through a small buffer that stays in the processor's cache: what is
-// copied whole leaves the cache again before it is read.
+// A part of a plain file, read through a small buffer that stays in the processor's cache: a copy
+// of the whole part would leave the cache before it is parsed.
 //
 // One for each reader, for one part after another. Threads: one at a time; the file's source may be
 // shared.

@@ -1,4 +1,4 @@
-// A plain number is what the long way would make of the same text.
+// A plain number equals the result of the general parser for the same text.
 #include "importers/trace_events/plain_number.h"
 
 #include <gtest/gtest.h>

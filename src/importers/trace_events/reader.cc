@@ -19,9 +19,9 @@ constexpr uint64_t kMaxWaste = uint64_t{4} << 30U;
 constexpr size_t kMaxMetadataBytes = size_t{1} << 20U;
 constexpr std::string_view kEventsKey = "traceEvents";
 
-// Finds the bracket that closes a list, from text within it that makes no sense: the first that has
-// no partner there. What a bracket closes may hold others without one. A text without an end hides
-// all that follows, and so does what nests deeper than anything does.
+// Finds the bracket that closes a list, starting in invalid text within it: the first bracket
+// without a partner there. A closed container may have unpaired brackets inside. A text without an
+// end hides the rest, and so does impossibly deep nesting.
 class ListEnd {
  public:
   // Behind the bracket; nullptr where [p, end) has none. Goes on where the last call ended.
@@ -188,8 +188,8 @@ class FileReader {
           SONDE_RETURN_IF_ERROR(ReadEvents());
           return true;
         }
-        int64_t mended = 0;
-        const char* behind = SkipValue(value, end(), mended);
+        int64_t repaired = 0;
+        const char* behind = SkipValue(value, end(), repaired);
         if (behind != nullptr && (behind < end() || source_.window().last)) {
           TakeMetadata(name, {value, static_cast<size_t>(behind - value)});
           p_ = behind;
@@ -210,11 +210,11 @@ class FileReader {
     sink_.TakeMetadata(Unescape(key), json);
   }
 
-  // Behind text that makes no sense: goes on at the list of events, where it is still to come.
+  // Behind invalid text: goes on at the list of events, where that is still to come.
   Result<bool> FindEvents() {
     const int64_t position = Offset();
     const bool at_end = unending_ || (source_.window().last && SkipSpace(p_, end()) == end());
-    size_t from = 1;  // not the very place that made no sense
+    size_t from = 1;  // behind the first invalid byte
     while (!events_seen_) {
       const std::string_view text(p_, static_cast<size_t>(end() - p_));
       const size_t found = text.find("\"traceEvents\"", from);
@@ -241,7 +241,7 @@ class FileReader {
   bool events_seen_ = false;
   bool closed_ = false;    // the bracket of the value that was read last
   bool cut_off_ = false;   // the list of events has no end
-  bool unending_ = false;  // a value beside the list began and has none
+  bool unending_ = false;  // a value outside the list began and has no end
 };
 
 }  // namespace
@@ -283,8 +283,8 @@ Status EventArrayReader::Run(uint64_t stop) {
       SONDE_RETURN_IF_ERROR(Broken());
     }
   }
-  if (scanner_.mended_strings() > 0) {
-    issues_.Add(kMendedString, file_, -1, scanner_.mended_strings());
+  if (scanner_.repaired_strings() > 0) {
+    issues_.Add(kRepairedString, file_, -1, scanner_.repaired_strings());
   }
   return Flush();
 }
@@ -318,7 +318,8 @@ Status EventArrayReader::TakeEvent() {
 // Text that is no event: goes on at the next that looks like one; where there is none, behind the
 // bracket that closes the list.
 Status EventArrayReader::Broken() {
-  constexpr ptrdiff_t kTail = 64;  // what may begin like an event and is not wholly to be seen
+  constexpr ptrdiff_t kTail =
+      64;  // text that may be the begin of an event that is not complete yet
   constexpr ptrdiff_t kMaxBehind = ptrdiff_t{16} << 20U;  // kept in memory behind that bracket
   const int64_t position = Offset(p_);
   if (wasted_ > kMaxWaste) {
@@ -362,7 +363,7 @@ Status EventArrayReader::GoOn(int64_t position, const char* next) {
 
 Result<bool> EventArrayReader::More() {
   if (IsAll()) return false;
-  SONDE_RETURN_IF_ERROR(Flush());  // its texts are about to move
+  SONDE_RETURN_IF_ERROR(Flush());  // its texts will move
   SONDE_RETURN_IF_ERROR(source_->Advance(p_));
   window_ = source_->window();
   p_ = window_.begin;

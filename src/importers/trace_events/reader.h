@@ -4,10 +4,10 @@
 //   store::ImportIssues issues;
 //   SONDE_RETURN_IF_ERROR(ReadTraceEvents(path, sink, issues));
 //
-// Memory stays bounded whatever the size (a few MB; the pages of a plain file are given back). What
-// is no event is skipped and counted in `issues` with its position; a file that was cut off, or
-// that lacks its last bracket, gives the events before. Fails only where the file cannot be read,
-// is empty, or begins like no trace, or where the sink fails. Threads: pure.
+// Memory stays bounded whatever the size (a few MB; the pages of a plain file are given back). Text
+// that is no event is skipped and counted in `issues` with its position; a file that was cut off,
+// or that lacks its last bracket, gives the events before. Fails only where the file cannot be
+// read, is empty, or begins like no trace, or where the sink fails. Threads: pure.
 #pragma once
 
 #include <functional>
@@ -35,7 +35,7 @@ Status ReadTraceText(TextSource& source, const std::string& path, EventSink& sin
 // The events of an array, from a place between two of them on.
 class EventArrayReader {
  public:
-  // `source` null: the window is all there is. `file` is for the issues.
+  // `source` null: the window is the whole text. `file` is for the issues.
   EventArrayReader(Window window, TextSource* source, std::string_view file, EventSink& sink,
                    store::ImportIssues& issues);
 
@@ -78,7 +78,7 @@ class EventArrayReader {
   const char* stop_ = nullptr;
   End end_ = End::kText;
   bool done_ = false;
-  uint64_t wasted_ = 0;  // bytes read in vain
+  uint64_t wasted_ = 0;  // bytes of text that was no event
 };
 
 }  // namespace sonde::importers::trace_events

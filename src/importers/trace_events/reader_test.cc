@@ -14,7 +14,7 @@ namespace {
 
 using base::Concat;
 
-// Keeps what it is given, with texts of its own.
+// Keeps the events, with texts of its own.
 struct Kept : EventSink {
   struct Event {
     char phase;
@@ -86,7 +86,7 @@ TEST_F(ReaderTest, ReadsAnArray) {
   EXPECT_TRUE(issues_.empty());
 }
 
-TEST_F(ReaderTest, ReadsAnObjectAndWhatStandsAroundTheEvents) {
+TEST_F(ReaderTest, ReadsAnObjectAndItsOtherMembers) {
   const std::string text =
       Concat(R"({"schemaVersion": 1, "list": [1, {"a": "]"}], "traceEvents": )", kTwo,
              R"(, "baseTimeNanoseconds": 17})");
@@ -101,7 +101,7 @@ TEST_F(ReaderTest, ReadsAnObjectAndWhatStandsAroundTheEvents) {
   }
 }
 
-TEST_F(ReaderTest, CountsWhatIsTooLongToStandBesideTheEvents) {
+TEST_F(ReaderTest, CountsOtherMembersThatAreTooLong) {
   const std::string log(size_t{2} << 20U, 'x');
   const Kept kept = Read(Concat(R"({"a": 1, "traceEvents": )", kTwo, R"(, "systemTraceEvents": ")",
                                 log, R"(", "b": 2})"));
@@ -128,7 +128,7 @@ TEST_F(ReaderTest, ReadsManyEventsFromAPackedFile) {
   EXPECT_TRUE(issues_.empty());
 }
 
-TEST_F(ReaderTest, GivesWhatStandsBeforeTheEndOfACutFile) {
+TEST_F(ReaderTest, GivesTheEventsBeforeTheEndOfACutFile) {
   const std::string text = Concat(R"({"a": 1, "traceEvents": )", kTwo, R"(, "b": [2]})");
   const size_t first = text.find("},\n") + 1;
   const size_t second = text.find(R"("0x1f"})") + 7;
@@ -157,7 +157,7 @@ TEST_F(ReaderTest, GoesOnBehindTextThatIsNoEvent) {
   EXPECT_GE(issues_.Count("trace_bad_event"), 2);
 }
 
-// Nothing is cut off where the list is closed behind them, and what stands beside it is read.
+// Nothing is cut off where the list is closed behind them, and the other members are read.
 TEST_F(ReaderTest, CountsBadTextAtTheEndOfTheListOnce) {
   const std::string event = R"({"ph":"X","ts":1,"name":"a","args":{"b":[1]}})";
   for (const char* bad : {"garbage", R"({"ph":"X","ts":2)", "7", "}}", R"(["]",[2],3])",
@@ -191,7 +191,7 @@ TEST_F(ReaderTest, CountsAnEndThatIsMissingOnce) {
   }
 }
 
-// More of it than what of a packed file is in memory at once.
+// More than the part of a packed file that is in memory at once.
 TEST_F(ReaderTest, FindsTheEndOfTheListBehindMuchBadText) {
   std::string text = R"({"traceEvents":[{"ph":"X","ts":1}, bad)";
   while (text.size() < (size_t{12} << 20U)) text += R"(["not \"] an event", {"or": [1]}], )";
@@ -245,7 +245,7 @@ TEST_F(ReaderTest, TakesArgumentsOfAnyDepth) {
   EXPECT_EQ(kept.events[0].args.size(), deep.size() + 6);
 }
 
-TEST_F(ReaderTest, RefusesWhatIsNoTrace) {
+TEST_F(ReaderTest, RefusesFilesThatAreNoTraces) {
   Read("");
   EXPECT_NE(status_.message().find("empty"), std::string::npos) << status_.message();
   Read("hello");
@@ -255,7 +255,7 @@ TEST_F(ReaderTest, RefusesWhatIsNoTrace) {
   EXPECT_FALSE(ReadTraceEvents(folder_.File("absent"), kept, issues_).ok());
 }
 
-TEST_F(ReaderTest, CountsWhatFollowsTheEnd) {
+TEST_F(ReaderTest, CountsTextBehindTheEnd) {
   for (const std::string& head : {std::string(kTwo), Concat("{\"traceEvents\": ", kTwo, "}")}) {
     for (const char* space : {"", " \n\t"}) {
       ASSERT_EQ(Read(Concat(head, space)).events.size(), 2U);
@@ -272,7 +272,7 @@ TEST_F(ReaderTest, CountsWhatFollowsTheEnd) {
   }
 }
 
-TEST_F(ReaderTest, CountsWhatFollowsAPackedFile) {
+TEST_F(ReaderTest, CountsDataBehindAPackedFile) {
   const std::string path = Write(kTwo, /*packed=*/true);
   for (const auto& [tail, count] :
        {std::pair{std::string(100, '\0'), 0}, {std::string("more"), 1}}) {

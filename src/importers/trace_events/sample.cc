@@ -32,7 +32,7 @@ std::string TimelineOf(const std::string& path) {
 }
 
 Status WriteBeginOfPacked(const std::string& path, const std::string& sample) {
-  store::ImportIssues issues;  // the import tells them
+  store::ImportIssues issues;  // the import reports them
   SONDE_ASSIGN_OR_RETURN(const auto source, TextSource::Open(path, issues));
   do {
     SONDE_RETURN_IF_ERROR(source->Advance(source->window().begin));
@@ -64,7 +64,7 @@ Status WriteSample(const std::string& path, const std::string& sample, size_t le
   const auto boundary = [&](size_t offset) { return FindEventBoundary(text.data() + offset, end); };
   SONDE_ASSIGN_OR_RETURN(base::AtomicFile out, base::AtomicFile::Create(sample));
   const auto copy = [&](const char* from, const char* to) {
-    out.Append({from, static_cast<size_t>(to - from)}).IgnoreError();  // Commit tells
+    out.Append({from, static_cast<size_t>(to - from)}).IgnoreError();  // Commit reports
   };
   const char* at = boundary(kSampleHeadBytes);
   const char* const tail = boundary(text.size() - kTailBytes);

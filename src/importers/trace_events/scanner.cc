@@ -46,7 +46,7 @@ Field FieldOf(std::string_view key) {
   }
 }
 
-// The first bytes of a text as a number, as they lie in memory.
+// The first bytes of a text as a number, in memory order.
 constexpr uint64_t Word(std::string_view text) {
   uint64_t word = 0;
   for (size_t i = text.size(); i-- > 0;) word = (word << 8U) | static_cast<uint8_t>(text[i]);
@@ -142,13 +142,13 @@ bool KeyOrEndFollows(const char* p, const char* end) {
 
 }  // namespace
 
-// What is no event at first sight may be one whose name holds quotes and commas.
+// Text that does not parse as an event may be one whose name holds quotes and commas.
 ScanResult EventScanner::Scan(const char* begin, const char* end, TraceEvent& event,
                               const char*& behind) {
-  const int64_t mended = mended_;
+  const int64_t repaired = repaired_;
   ScanResult result = ScanOnce(begin, end, event, behind);
   if (result != ScanResult::kBad) return result;
-  mended_ = mended;
+  repaired_ = repaired;
   event = TraceEvent();
   careful_ = true;
   result = ScanOnce(begin, end, event, behind);
@@ -239,8 +239,8 @@ const char* EventScanner::ReadFieldValue(Field field, std::string_view key, cons
   return behind;
 }
 
-// Texts that hold quotes or escapes are none for a shape: what is counted, or made, for each of
-// them must be so for the next, too.
+// Texts with quotes or escapes are not learnt as parts of a shape: each of them must be counted or
+// unescaped again.
 void EventScanner::LearnValue(Field field, const char* p, const char* behind,
                               const TraceEvent& event) {
   std::string_view TraceEvent::* member = nullptr;
@@ -285,7 +285,7 @@ char EventScanner::PhaseOf(std::string_view text) {
   return text.size() == 1 ? text[0] : kUnknownPhase;
 }
 
-// Values in the forms that writers use; nullptr: the long way decides.
+// Values in the usual forms; nullptr: the general parser decides.
 const char* EventScanner::ReadPlain(Field field, const char* p, const char* end,
                                     TraceEvent& event) {
   switch (field) {
@@ -299,7 +299,7 @@ const char* EventScanner::ReadPlain(Field field, const char* p, const char* end,
       return ReadPlainTime(p, end, event.dur_ns, event.has_dur);
     case Field::kArgs:
       if (*p != '{') return nullptr;
-      if (const char* behind = SkipContainer(p, end, mended_)) {
+      if (const char* behind = SkipContainer(p, end, repaired_)) {
         event.args = {p, static_cast<size_t>(behind - p)};
         return behind;
       }
@@ -325,12 +325,12 @@ const char* EventScanner::ReadValue(const char* p, const char* end, Value& value
   if (*p == '"') {
     const StringEnd string = FindStringEnd(p + 1, end);
     if (string.quote == nullptr) return nullptr;
-    mended_ += string.mended ? 1 : 0;
+    repaired_ += string.repaired ? 1 : 0;
     value = {{p + 1, static_cast<size_t>(string.quote - p) - 1}, true, string.escaped};
     return string.quote + 1;
   }
   const bool container = *p == '{' || *p == '[';
-  const char* behind = container ? SkipContainer(p, end, mended_) : SkipScalar(p, end);
+  const char* behind = container ? SkipContainer(p, end, repaired_) : SkipScalar(p, end);
   if (behind == nullptr || (!container && behind == end)) return nullptr;
   value.text = {p, static_cast<size_t>(behind - p)};
   return behind;
@@ -341,7 +341,7 @@ const char* EventScanner::ReadUnescapedName(const char* p, const char* end, Valu
   if (*p != '"') return ReadValue(p, end, value);
   const char* const next_event = FindEventBegin(p, end);
   const char* const limit = next_event == nullptr ? end : next_event;
-  bool mended = false;
+  bool repaired = false;
   for (const char* quote = p + 1;; ++quote) {
     quote = FindQuoteOrBackslash(quote, limit);
     if (quote >= limit) return next_event == nullptr ? nullptr : p;
@@ -351,10 +351,10 @@ const char* EventScanner::ReadUnescapedName(const char* p, const char* end, Valu
     } else if (KeyOrEndFollows(quote + 1, limit)) {
       value.text = {p + 1, static_cast<size_t>(quote - p) - 1};
       value.is_string = true;
-      mended_ += mended ? 1 : 0;
+      repaired_ += repaired ? 1 : 0;
       return quote + 1;
     } else {
-      mended = true;
+      repaired = true;
     }
   }
 }
@@ -420,8 +420,8 @@ void EventScanner::TakeField(Field field, const Value& value, TraceEvent& event)
   }
 }
 
-// What stands beside the arguments joins them where the event has a place for arguments. Those of
-// an end will join those of its begin, and so have names of their own.
+// Facts outside the arguments join them where the event has a place for arguments. Those of an end
+// will join those of its begin, and so have names of their own.
 void EventScanner::JoinBeside(TraceEvent& event) {
   constexpr std::string_view kWithArguments = "XBEbSeFiIRnTp";
   if (kWithArguments.find(event.phase) == std::string_view::npos) {

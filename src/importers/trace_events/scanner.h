@@ -35,7 +35,7 @@ class EventScanner {
 
   void ForgetTexts() { texts_.clear(); }
   // Strings with quotes that should have been escaped, so far.
-  int64_t mended_strings() const { return mended_; }
+  int64_t repaired_strings() const { return repaired_; }
 
  private:
   struct Value {
@@ -65,7 +65,7 @@ class EventScanner {
   EventProblem problem_ = EventProblem::kNone;
   bool careful_ = false;  // the name may hold quotes that look like its end
   bool bad_time_ = false;
-  int64_t mended_ = 0;
+  int64_t repaired_ = 0;
   std::vector<std::pair<std::string_view, Value>> beside_;  // key and value of kBeside
   std::deque<std::string> texts_;                           // unescaped ones
 };
@@ -75,8 +75,8 @@ class EventScanner {
 const char* FindEventBegin(const char* p, const char* end);
 
 // A place between two events that follows `p`, for cutting a file in pieces: '{' of an event behind
-// "}," or "},\n". Such text cannot stand inside a JSON string; that it is not inside of an event's
-// arguments the caller must check. nullptr where there is none.
+// "}," or "},\n". Such text cannot be inside a JSON string; the caller must check that it is not
+// inside an event's arguments. nullptr where there is none.
 const char* FindEventBoundary(const char* p, const char* end);
 
 }  // namespace sonde::importers::trace_events

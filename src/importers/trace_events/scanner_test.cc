@@ -50,7 +50,7 @@ std::string TextOf(EventScanner& scanner, const std::string& text) {
   using base::Concat;
   TraceEvent e;
   const char* behind = nullptr;
-  const int64_t mended = scanner.mended_strings();
+  const int64_t repaired = scanner.repaired_strings();
   const ScanResult result = scanner.Scan(text.data(), text.data() + text.size(), e, behind);
   if (result != ScanResult::kEvent) return std::to_string(static_cast<int>(result));
   std::string out = Concat(
@@ -61,7 +61,7 @@ std::string TextOf(EventScanner& scanner, const std::string& text) {
                 e.category, "|", e.pid, "|", e.tid, "|", e.id, "|");
   out += Concat(e.bind, "|", e.bind_id, "|", e.scope, "|", e.args, "|",
                 std::to_string(behind - text.data()), "|",
-                std::to_string(scanner.mended_strings() - mended));
+                std::to_string(scanner.repaired_strings() - repaired));
   return out;
 }
 
@@ -70,7 +70,7 @@ std::string TextOfNew(const std::string& text) {
   return TextOf(scanner, text);
 }
 
-TEST(ScannerTest, WhatWasReadBeforeChangesNothing) {
+TEST(ScannerTest, EarlierEventsChangeNothing) {
   EventScanner seen;
   for (int round = 0; round < 3; ++round) {
     for (const std::string& a : Events()) {

@@ -1,8 +1,8 @@
-// How objects are written, learnt while they are read: a tree whose edges are the texts between two
-// values, such as `, "connection_id": `. One comparison then takes a key with all that is around
-// it. Objects of one kind nearly always take the same way.
+// Shapes of objects, learnt while they are read: a tree whose edges are the texts between two
+// values, such as `, "connection_id": `. One comparison then takes a key with the text around it.
+// Objects of one kind nearly always take the same path.
 //
-// Memory: bounded; what does not fit is read the long way. One thread.
+// Memory: bounded; further shapes are parsed in full. One thread.
 #pragma once
 
 #include <cstdint>
@@ -14,15 +14,15 @@
 
 namespace sonde::importers::trace_events {
 
-// `Facts` is what the reader knows about an edge. With `kEndsText` the text is one object, so that
-// a last edge has to reach its end.
+// `Facts`: the reader's data of an edge. With `kEndsText` the text is one object, so that a last
+// edge has to reach its end.
 template <class Facts, bool kEndsText>
 class ShapeTree {
  public:
   struct Edge : Facts {
     std::string text;   // to the begin of the value; of the last one, to the end of the object
     bool last = false;  // no value follows
-    uint32_t node = 0;  // where it leads
+    uint32_t node = 0;  // target
     uint64_t uses = 0;  // so far; those of a node are tried in this order
   };
   static constexpr uint32_t kRoot = 0;

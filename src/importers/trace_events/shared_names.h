@@ -31,8 +31,9 @@ class SharedNames {
   store::NamePool pool_;
 };
 
-// One thread's view of the pool: the texts asked for last, each in the only place that its hash
-// allows. It stays in the processor's cache; what is asked for once costs no more than its place.
+// One thread's view of the pool: the texts that were used last, each in the only place that its
+// hash allows. It stays in the processor's cache; a text that is used once costs no more than its
+// place.
 class NameCache {
  public:
   explicit NameCache(SharedNames& shared) : shared_(shared), table_(kEntries) {}
@@ -43,7 +44,8 @@ class NameCache {
     const auto tag = static_cast<uint32_t>(hash >> 32U);
     if (entry.id >= 0 && entry.tag == tag && entry.text == text) return entry.id;
     const SharedNames::Entry found = shared_.Intern(text, hash);
-    // A text that is not valid UTF-8 is kept as another: it is asked for each time.
+    // A text that is not valid UTF-8 is stored in another form: it is looked up in the pool each
+    // time.
     if (found.text == text) entry = {found.text, tag, found.id};
     return found.id;
   }

@@ -76,7 +76,7 @@ class GzipSource : public TextSource {
       window_.last = true;
       return {};
     }
-    // A value larger than the buffer makes it grow; else what is left moves to the front.
+    // A value larger than the buffer makes it grow; else the rest moves to the front.
     std::vector<char> old;
     if (buffer_.empty() || kept * 2 > buffer_.size()) {
       old.swap(buffer_);

@@ -1,9 +1,9 @@
 // Text of a file as windows in memory: a plain file is mapped whole, a gzip file unpacked piece by
 // piece.
 //
-// A window is what can be seen now; Advance gives its begin back and shows more behind its end, so
-// that what was cut off at the end is whole in the next one. Threads: one at a time. The file's
-// content decides what it is, not its name.
+// A window is the part of the text in memory; Advance releases its begin and adds text behind its
+// end, so that a value that was cut at the end is complete in the next one. Threads: one at a time.
+// The file's content decides its format, not its name.
 #pragma once
 
 #include <cstdint>
@@ -34,12 +34,12 @@ class TextSource {
   // [begin, position) is not needed any more. The next window begins at `position` and holds more
   // than this one did behind it, unless it is the last.
   virtual Status Advance(const char* position) = 0;
-  // Tells that pages before `position` may leave memory; cheap.
+  // Allows pages before `position` to leave memory; cheap.
   virtual void Forget(const char* position) = 0;
   // The same for a piece in the middle of a plain file; any thread.
   virtual void ForgetPiece(const char* begin, const char* end) const = 0;
-  // Copies what lies from there on in a plain file: pages that are mapped cost more, most of all
-  // beside other threads. Returns how much was had, less than asked for at the end. Any thread.
+  // Copies text of a plain file from there on: mapped pages cost more, most of all with other
+  // threads. Returns the number of bytes, less than `size` at the end of the file. Any thread.
   virtual size_t Copy(uint64_t offset, std::span<char> to) const = 0;
   virtual bool packed() const = 0;
 

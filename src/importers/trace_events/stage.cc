@@ -54,13 +54,13 @@ EventStage::~EventStage() = default;
 Status EventStage::Read(const std::string& path) {
   path_ = path;
   bool cut_wrongly = false;
-  // What a further file gives cannot be thrown away by itself: it is never cut in pieces.
+  // The events of a further file cannot be discarded alone: it is never cut in pieces.
   const size_t first = collectors_.size();
   const int readers = first == 0 ? std::max(1, options_.threads) : 0;
   SONDE_RETURN_IF_ERROR(ReadFile(path, readers, cut_wrongly));
   if (cut_wrongly) {
-    // A place that looked like one between two events was none (events inside of arguments): what
-    // was read is thrown away, and one reader takes the whole file.
+    // A place that looked like one between two events was none (events inside of arguments): the
+    // events are discarded, and one reader takes the whole file.
     collectors_.clear();
     transactions_.clear();
     tracks_.Clear();

@@ -8,8 +8,8 @@
 //   return Finish(stage, store, options, more);     // finish.h
 //
 // Memory: 40 bytes a slice while reading, about 30 more for arranging, arguments as the dialect
-// wants them; what is too much lies in a file beside the store (pool). Units: nanoseconds as in the
-// file; Arrange adds the base. Threads: Read uses up to options.threads; else one at a time.
+// wants them; the excess is in a file next to the store (pool). Units: nanoseconds as in the file;
+// Arrange adds the base. Threads: Read uses up to options.threads; else one at a time.
 #pragma once
 
 #include <atomic>
@@ -86,21 +86,21 @@ class EventStage {
   EventStage& operator=(const EventStage&) = delete;
   ~EventStage();
 
-  // May be called for several files, which are one trace.
+  // May be called for several files of one trace.
   Status Read(const std::string& path);
   // With several threads the arguments are written, and the flows paired, beside it.
   Status Arrange(int64_t base_ns);
-  // What flows are called, before WriteFlows.
+  // The names of flows, before WriteFlows.
   void NameFlows();
-  // These intern nothing and count no issues: they may run beside WriteRest, with transactions of
-  // their own. What is wrong with the flows CountFlows adds to the issues afterwards.
+  // These intern nothing and count no issues: they may run in parallel with WriteRest, with
+  // transactions of their own. CountFlows adds the issues of the flows afterwards.
   Status WriteFlows(store::Transaction& transaction);
   Status WriteSlices(store::Transaction& transaction, store::ZoomWriter& zoom) const;
   Status WriteCounters(store::Transaction& transaction) const;
   void CountFlows();
   // Processes, threads, tracks and marks.
   Status WriteRest(store::Transaction& transaction);
-  // Of the arguments, where that is not done; beside all else.
+  // Of the arguments, where that is not done; in parallel with all else.
   Status Commit();
 
   // Of processes without a device; before Write.
@@ -109,7 +109,7 @@ class EventStage {
     host_ = names_.pool().Intern(host);
   }
 
-  // What stood beside the events of the file, in order; values are JSON.
+  // The other members of the file, in order; values are JSON.
   const std::vector<std::pair<std::string, std::string>>& metadata() const { return metadata_; }
   const std::vector<ProcessFact>& facts() const { return facts_; }
   store::NamePool& names() { return names_.pool(); }
@@ -170,7 +170,7 @@ class EventStage {
   const Dialect& dialect_;
   ImportOptions options_;
   std::string path_;
-  mutable base::SpillPool pool_;  // before all that lies in it
+  mutable base::SpillPool pool_;  // declared before its users
   BlockArena arena_;
   SharedNames names_;
   TrackTable tracks_;

@@ -76,7 +76,7 @@ TEST_F(TraceImportTest, PairsBeginsAndEnds) {
   EXPECT_EQ(Issues("trace_unfinished_range"), 1);
 }
 
-// Begins and ends that are equal, without a length too, among slices that are told at once.
+// Begins and ends that are equal, without a length too, among slices of one event.
 TEST_F(TraceImportTest, EqualTimesNestInTheOrderOfTheFile) {
   Import(R"([{"ph":"B","name":"a","ts":1,"pid":1,"tid":1},
              {"ph":"X","name":"b","ts":1,"dur":5,"pid":1,"tid":1},
@@ -94,7 +94,7 @@ TEST_F(TraceImportTest, EqualTimesNestInTheOrderOfTheFile) {
             "a 5000 -\nb 5000 a\nc 5000 b\nz 0 -\ny 0 z\nx 0 z\n");
 }
 
-TEST_F(TraceImportTest, WhatNamesNoProcessIsOfNumberZero) {
+TEST_F(TraceImportTest, EventsWithoutAProcessAreOfNumberZero) {
   Import(R"([{"ph":"M","name":"process_name","pid":0,"args":{"name":"P"}},
              {"ph":"X","name":"a","ts":1,"dur":1},
              {"ph":"X","name":"b","ts":1,"dur":1,"pid":"","tid":""}])");
@@ -104,7 +104,7 @@ TEST_F(TraceImportTest, WhatNamesNoProcessIsOfNumberZero) {
   EXPECT_EQ(Rows("SELECT count(*) FROM process"), "2\n");
 }
 
-TEST_F(TraceImportTest, TimesThatCannotBeTrueStretchNothing) {
+TEST_F(TraceImportTest, ImpossibleTimesStretchNothing) {
   Import(R"([{"ph":"X","name":"a","ts":1615207264505000,"dur":10,"pid":1,"tid":1},
              {"ph":"X","name":"b","ts":1615207264505020,"dur":10,"pid":1,"tid":1},
              {"ph":"X","name":"endless","ts":1615207264505020,"dur":900000000000,"pid":1,"tid":2},
@@ -140,7 +140,7 @@ TEST_F(TraceImportTest, TimesCountFromTheBaseOfTheFile) {
   EXPECT_EQ(Issues("trace_bad_base_time"), 1);
 }
 
-// Behind those in which something happened: numbers of those stay what they were.
+// Behind those with events, whose numbers do not change.
 TEST_F(TraceImportTest, KeepsNamesOfProcessesAndThreadsWithoutEvents) {
   Import(R"([{"ph":"M","name":"process_name","pid":1,"tid":0,"args":{"name":"GPU 7"}},
              {"ph":"M","name":"thread_name","pid":2,"tid":1,"args":{"name":"idle"}},
@@ -167,8 +167,8 @@ TEST_F(TraceImportTest, SplitsArgumentsByType) {
   EXPECT_EQ(Rows("SELECT name, args_id IS NULL FROM slice ORDER BY ts"), "a 0\nb 1\n");
 }
 
-// Keys, white space and values change from set to set; the ways of writing are learnt meanwhile.
-TEST_F(TraceImportTest, TakesArgumentsHoweverTheyAreWritten) {
+// Keys, white space and values change from set to set; the shapes are learnt meanwhile.
+TEST_F(TraceImportTest, TakesArgumentsInAnyForm) {
   std::string text = "[";
   std::map<std::string, int64_t> expected;
   int64_t ts = 0;
@@ -187,7 +187,7 @@ TEST_F(TraceImportTest, TakesArgumentsHoweverTheyAreWritten) {
     add(base::Concat(R"({"\u0061":)", n, R"(, "k)", n, R"(": 1e3})"), {});
     add(R"({"e":1.50,"f":00,"g":-0,"h":12345678901234567890})",
         {"e 1.50", "f 00", "g -0", "h 12345678901234567890"});
-    for (int key = 0; key < 40; ++key) {  // more ways than are kept
+    for (int key = 0; key < 40; ++key) {  // more shapes than are kept
       const std::string k = base::Concat("many", std::to_string(key));
       add(base::Concat(R"({")", k, R"(": )", n, R"(, "last": "same"})"), {"last same"});
     }

@@ -1,10 +1,9 @@
-// What a reader of a trace hands to the stage: processes, threads and tracks as they are told, and
-// events of each kind in the order of the file, in blocks that join without a copy.
+// The output of a reader of a trace for the stage: processes, threads and tracks in order of
+// appearance, and events of each kind in the order of the file, in blocks that join without a copy.
 //
 // Times are nanoseconds as in the file. `name`, `category` and their like are ids of the stage's
-// names, `thread` and `track` places in its TrackTable; -1: none. `captured` and `reader` tell
-// where the arguments lie that the dialect keeps (EventStage::Captured). Threads: one owner at a
-// time.
+// names, `thread` and `track` places in its TrackTable; -1: none. `captured` and `reader` locate
+// the arguments that the dialect keeps (EventStage::Captured). Threads: one owner at a time.
 #pragma once
 
 #include <array>
@@ -50,7 +49,7 @@ struct TrackEntry {
 struct StagedSlice {
   int64_t ts;     // ns
   int64_t dur;    // ns, -1 unfinished
-  int32_t track;  // -1: its time cannot be true
+  int32_t track;  // -1: its time is impossible
   int32_t name;
   int32_t category;
   int32_t args_id;
@@ -67,14 +66,14 @@ struct InstantEvent {
   int32_t captured;
   uint32_t reader;               // whose captured values
   bool taken;                    // by the dialect
-  bool left_out = false;         // its time cannot be true
+  bool left_out = false;         // its time is impossible
   int32_t slice = store::kNone;  // slice_id of the innermost slice of lane 0 open then
 };
 
 struct CounterValue {
   int64_t ts;
   double value;
-  int32_t track;  // -1: its time cannot be true
+  int32_t track;  // -1: its time is impossible
 };
 
 struct FlowEnd {
@@ -85,11 +84,11 @@ struct FlowEnd {
   int32_t category;
   char phase;      // s t f
   bool enclosing;  // binds to the slice that is open, else to the next
-  bool of_span;    // told by an asynchronous event: its slice is on no thread, so it binds to none
+  bool of_span;    // of an asynchronous event: its slice is on no thread, so it binds to none
   int32_t slice = store::kNone;
 };
 
-// The begin or end of a range that is told in two events.
+// The begin or end of a range that is recorded by two events.
 struct RangeEdge {
   int64_t ts;
   uint64_t key;  // of asynchronous ones
@@ -111,7 +110,7 @@ struct JoinedArguments {
   int32_t joined;
 };
 
-// What a process said about itself in an event of phase 'M' that names nothing.
+// A fact of a process in an event of phase 'M' that names nothing.
 struct ProcessFact {
   int32_t process;    // place in the TrackTable
   uint64_t position;  // in the file
@@ -119,7 +118,7 @@ struct ProcessFact {
   std::string json;
 };
 
-// What one piece of the file gave.
+// The events of one piece of the file.
 struct Staged {
   explicit Staged(BlockArena* arena)
       : slices(arena), instants(arena), counters(arena), flows(arena), edges(arena) {}

@@ -1,4 +1,4 @@
-// Processes, threads and tracks of a trace, found by what the events call them.
+// Processes, threads and tracks of a trace, found by the ids in the events.
 #include "base/strings.h"
 #include "importers/trace_events/stage.h"
 

@@ -1,4 +1,4 @@
-// Writes what EventStage holds.
+// Writes the rows of EventStage.
 #include <algorithm>
 #include <memory>
 #include <utility>
@@ -39,13 +39,13 @@ Status EventStage::WriteRest(store::Transaction& transaction) {
   return WriteMarks(transaction);
 }
 
-// A pid that is a text, as joined files give them, is all that tells processes of one name apart.
+// Processes of one name can be distinguished only by a pid that is a text, as joined files have.
 int32_t EventStage::NameOf(const ProcessEntry& process) {
   if (process.name < 0) return names().Intern(process.pid);
   const std::string_view name = names().Text(process.name);
-  const bool is_told = base::ParseInt64(process.pid) || process.pid.empty() ||
-                       name.find(process.pid) != std::string_view::npos;
-  if (is_told) return process.name;
+  const bool is_distinct = base::ParseInt64(process.pid) || process.pid.empty() ||
+                           name.find(process.pid) != std::string_view::npos;
+  if (is_distinct) return process.name;
   return names().Intern(base::Concat(std::string(name), " (", process.pid, ")"));
 }
 
@@ -90,13 +90,13 @@ Status EventStage::WriteTracks(store::Transaction& transaction) {
 
 Status EventStage::WriteSlices(store::Transaction& transaction, store::ZoomWriter& zoom) const {
   SONDE_ASSIGN_OR_RETURN(auto writer, store::TableWriter<store::SliceRow>::Open(transaction));
-  constexpr int32_t kTold = 1 << 16;
+  constexpr int32_t kReportEvery = 1 << 16;
   base::SpillSteps steps(&pool_);
   for (int32_t id = 0; id < slice_count(); ++id) {
     steps.Next();
-    if (options_.watch != nullptr && id % kTold == kTold - 1) {
+    if (options_.watch != nullptr && id % kReportEvery == kReportEvery - 1) {
       if (options_.watch->cancelled()) return base::CancelledError("the import was cancelled");
-      options_.watch->Write(kTold);
+      options_.watch->Write(kReportEvery);
     }
     const StagedSlice& slice = Slice(id);
     store::SliceRow row;
