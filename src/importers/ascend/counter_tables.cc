@@ -7,7 +7,7 @@
 namespace sonde::importers {
 namespace {
 
-// What a network port counts.
+// Counters of a network port.
 constexpr std::array<CounterSeries, 21> kPortSeries = {{{"bandwidth", "bandwidth"},
                                                         {"rxPacketRate", "rxPacketRate"},
                                                         {"rxByteRate", "rxByteRate"},
@@ -180,7 +180,7 @@ bool FindIn(const CounterTable& table, std::string_view name, CounterPlace& plac
   return false;
 }
 
-// A name of a timeline as that of a database; "" where it is none that databases have.
+// A timeline's name as that of a database; "" where databases have no such name.
 struct Renamed {
   std::string name;
   double factor = 1;

@@ -1,5 +1,5 @@
-// Tables of sampled values in databases of Ascend's profilers: how their rows and series are named
-// in the store, for who reads and who writes them.
+// Tables of sampled values in databases of Ascend's profilers: names of their rows and series in
+// the store, for reader and writer.
 //
 // Pure, any thread.
 #pragma once
@@ -11,8 +11,8 @@
 
 namespace sonde::importers {
 
-// A series is named "<label> <number> <text> <module> <series>", of the key columns those that the
-// table has; the unit is that of the database, written behind it.
+// A series is named "<label> <number> <text> <module> <series>", with the key columns that the
+// table has, followed by the database's unit.
 struct CounterSeries {
   std::string_view column;
   std::string_view name;
@@ -28,7 +28,7 @@ struct CounterTable {
 
 std::span<const CounterTable> CounterTables();
 
-// What the name of a counter's track says of its place in a database.
+// The place in a database of a counter, from the name of its track.
 struct CounterPlace {
   const CounterTable* table = nullptr;
   size_t series = 0;

@@ -1,6 +1,6 @@
-// Figures as the profiler's own files give them, kept as metadata: those of steps beside what
-// recipes compute from the tables, so that both can be compared; those of the host's interface for
-// traces whose files hold the sums but not the calls.
+// Figures from the profiler's own files, kept as metadata: those of steps, for comparison with the
+// recipes' results; those of the host's interface for traces whose files hold the sums but not the
+// calls.
 //
 // Pure, any thread.
 #pragma once

@@ -11,7 +11,7 @@ namespace {
 
 using base::Concat;
 
-// False where the size is none that can be; unknown where the type or count is.
+// False for an impossible size; the size is unknown where type or count is.
 bool SetSize(const store::NamePool& names, store::CommunicationOpRow& op) {
   if (op.data_type == store::kNone || op.count < 0) return true;
   const int64_t bytes = ElementBytes(names.Text(op.data_type));
@@ -144,7 +144,7 @@ int32_t DeviceRows::CallTrack(int32_t thread_id) {
 }
 
 int32_t DeviceRows::AddCall(const ApiCall& call) {
-  // Newer tools say "communication".
+  // Newer tools write "communication".
   const bool is_old = call.level >= 0 && rows_.names.Text(call.level) == "hccl";
   const int32_t level = is_old ? rows_.names.Intern("communication") : call.level;
   int32_t slice = call.slice_id;

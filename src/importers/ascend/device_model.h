@@ -1,9 +1,8 @@
-// What was recorded of an Ascend device, as plain values: filled by databases, by text files and by
-// whoever reads raw records, and turned into rows of the store in one place.
+// The recorded work of an Ascend device, as plain values: filled by the readers of databases, text
+// files and raw records, and turned into rows of the store in one place.
 //
-// Texts are numbers of the rows' name pool, store::kNone where unknown. What a number is not known
-// of is -1. Units: nanoseconds of the Unix epoch. DeviceRows: refers to the rows it fills; one
-// thread.
+// Texts are numbers of the rows' name pool, store::kNone where unknown. Unknown numbers are -1.
+// Units: nanoseconds of the Unix epoch. DeviceRows: refers to the rows it fills; one thread.
 #pragma once
 
 #include <array>
@@ -20,14 +19,14 @@
 
 namespace sonde::importers::ascend {
 
-// On which device, and of which of its streams.
+// Device and stream.
 struct Place {
   int32_t process_id = store::kNone;
   int32_t device_id = store::kNone;
   int32_t stream_id = store::kNone;
 };
 
-// A kernel as it is described: COMPUTE_TASK_INFO, kernel_details.csv. Many tasks have the same.
+// Description of a kernel: COMPUTE_TASK_INFO, kernel_details.csv. Shared by many tasks.
 struct Kernel {
   int32_t name = store::kNone;
   int32_t op_type = store::kNone;
@@ -50,7 +49,7 @@ struct DeviceTask {
   int64_t ts = 0;
   int64_t dur = 0;
   Place place = {};
-  store::TaskKindRow kind = {};       // of KindOf, or a name for what is no kernel
+  store::TaskKindRow kind = {};       // of KindOf, or a name for other tasks than kernels
   int32_t kind_id = store::kNone;     // in place of it: a row of rows.kinds
   std::optional<int64_t> plane = {};  // of a communication that it is part of: shown there
   int64_t connection_id = -1;         // of the host call that launched it
@@ -67,7 +66,7 @@ struct CommunicationOp {
   int32_t process_id = store::kNone;
   int32_t device_id = store::kNone;
   int32_t name = store::kNone;
-  std::string_view type = {};                  // as the source says; "": that of the name
+  std::string_view type = {};                  // from the source; "": the type in the name
   std::optional<std::string_view> group = {};  // communicator
   int32_t data_type = store::kNone;
   int32_t algorithm = store::kNone;
@@ -107,8 +106,7 @@ struct Argument {
   bool is_number = true;
 };
 
-// What the slice of a communication's task has as arguments, under the names that timelines have
-// for them.
+// Arguments of the slice of a communication's task, with the names that timelines use.
 struct TransferFacts {
   std::array<int64_t, 4> numbers = {-1, -1, -1, -1};                          // kNumberKeys
   std::array<int32_t, 3> texts = {store::kNone, store::kNone, store::kNone};  // kTextKeys
@@ -133,8 +131,8 @@ class TransferSums {
   };
   // Whether a task of this name moves data.
   static bool MovesData(std::string_view name);
-  // Names of communication.json: the link decides, since SDMA is what all links inside a machine
-  // have in common.
+  // Names of communication.json: the link decides, since SDMA is common to all links inside a
+  // machine.
   static int32_t TransportOf(store::NamePool& names, std::string_view link, int32_t transport);
 
   void Add(const Transfer& transfer);
@@ -167,11 +165,11 @@ class DeviceRows {
 
   // Each appends a row and returns its index: of rows.tasks, rows.communications, slices.
   int32_t AddTask(const DeviceTask& task);
-  // `has_size`: false where the size is none that can be.
+  // `has_size`: false for an impossible size.
   int32_t AddOperation(const CommunicationOp& op, bool& has_size);
   int32_t AddCall(const ApiCall& call);
   void AddCounter(const HardwareCounter& counter);
-  // Behind those that it has; none of it may be shared with other slices.
+  // Appended to its arguments; its set must not be shared with other slices.
   void AddArguments(int32_t slice, std::span<const Argument> arguments);
   // Arguments of a slice; `name`: of the task.
   void AddFacts(int32_t slice, int32_t name, const TransferFacts& facts);

@@ -1,4 +1,4 @@
-// The model of an Ascend device: what two forms of one run say becomes the same rows.
+// The model of an Ascend device: two forms of one run become the same rows.
 #include "importers/ascend/device_model.h"
 
 #include <gtest/gtest.h>
@@ -74,16 +74,16 @@ TEST_F(DeviceModelTest, APartOfACommunicationIsShownOnItsPlane) {
   EXPECT_EQ(TrackName(rows_.tasks[0].track_id), "Stream 2");
 }
 
-TEST_F(DeviceModelTest, WhatIsNotShownHasNoSlice) {
+TEST_F(DeviceModelTest, HiddenTasksHaveNoSlice) {
   device_.AddTask({.ts = 1, .dur = -5, .is_shown = false});
   bool has_size = false;
   device_.AddOperation({.ts = 1, .name = Name("hcom_send__1_0_1"), .is_shown = false}, has_size);
   EXPECT_TRUE(rows_.slices.empty());
   EXPECT_EQ(rows_.tasks[0].dur, 0);
-  EXPECT_TRUE(has_size);  // nothing is said of it
+  EXPECT_TRUE(has_size);  // no size was given
 }
 
-TEST_F(DeviceModelTest, AnOperationSaysItsTypeGroupAndSize) {
+TEST_F(DeviceModelTest, AnOperationHasItsTypeGroupAndSize) {
   bool has_size = false;
   CommunicationOp op{.ts = 10,
                      .dur = 5,

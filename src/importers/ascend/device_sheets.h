@@ -1,8 +1,8 @@
-// Tables that the device's own tool writes beside those of tasks: which columns they have, for who
-// reads records into them and who writes them as files.
+// Further tables of the device's own tool, besides those of tasks: their columns, for the reader of
+// records and the writer of files.
 //
-// Rows are slices of a category on layers of a device, tasks with an argument, or of what has no
-// time a fact of the trace: a JSON list of rows, each a list of texts. Pure, any thread.
+// Rows are slices of a category on layers of a device, or tasks with an argument. Rows without
+// times are a fact of the trace: a JSON list of rows, each a list of texts. Pure, any thread.
 #pragma once
 
 #include <array>
@@ -36,7 +36,7 @@ struct DeviceSheet {
   SheetRows rows;
   std::array<SheetColumn, 12> columns;   // up to the first without a header
   std::string_view marked_by = {};       // argument that the rows' tasks have
-  std::string_view framework_file = {};  // its name beside the framework's tables, "" none
+  std::string_view framework_file = {};  // its name among the framework's tables, "" none
 };
 
 std::span<const DeviceSheet> DeviceSheets();

@@ -62,8 +62,8 @@ std::string Compact(std::string_view json) {
   return out;
 }
 
-// The members of a JSON file as metadata, numbers digit by digit as they stand there. `text` is
-// known to be an object, maybe behind a byte order mark.
+// The members of a JSON file as metadata, with the digits of numbers unchanged. `text` is an
+// object, maybe behind a byte order mark.
 void AddMembers(std::string_view text, bool is_info, TraceRows& rows) {
   text = text.substr(text.find('{'), text.rfind('}') + 1 - text.find('{'));
   trace_events::ForEachMember(

@@ -1,5 +1,5 @@
-// What Ascend's files say about communicators and operators, in whichever form they come: one way
-// from their texts to rows, for databases and text files. Pure but for the rows. One thread.
+// Converts texts about communicators and operators in Ascend's files to rows, for databases and
+// text files alike. Pure but for the rows. One thread.
 #pragma once
 
 #include <cstdint>

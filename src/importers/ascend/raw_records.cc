@@ -16,7 +16,7 @@ using base::JoinPath;
 
 std::vector<base::DirectoryEntry> EntriesOf(const std::string& folder) {
   auto entries = base::ListDirectory(folder);
-  if (!entries.ok()) return {};  // not there: nothing lies in it
+  if (!entries.ok()) return {};  // no such folder
   return *std::move(entries);
 }
 
@@ -27,7 +27,7 @@ bool HasContent(const std::string& folder) {
   });
 }
 
-// "host", "device_0": the parts of a PROF_* whose data nobody exported.
+// "host", "device_0": the parts of a PROF_* whose data was not exported.
 std::vector<std::string> RawParts(const std::string& prof) {
   std::vector<std::string> parts;
   for (const base::DirectoryEntry& entry : EntriesOf(prof)) {
@@ -54,8 +54,8 @@ void TakeProf(const std::string& path, RawRecords& raw) {
   raw.profs.push_back(Concat(base::BaseName(path), " (", base::Join(parts, ", "), ")"));
 }
 
-// Whether the framework's layer was analysed: its results lie in a folder of their own, or, copied
-// out of it, beside the records.
+// Whether the framework's layer was analysed: its results are in a folder of their own, or were
+// copied to the records' folder.
 bool IsAnalysed(const AscendSpan& span) {
   const auto is_of_framework = [](const SpanFile& file) {
     const std::string_view name = file.relative;
@@ -68,7 +68,7 @@ bool IsAnalysed(const AscendSpan& span) {
   return false;
 }
 
-// Databases and timelines of the device tool are read with the framework's records beside them.
+// Databases and timelines of the device tool are read together with the framework's records.
 bool IsReadBeside(const AscendSpan& span) {
   return !span.databases.empty() || !span.timelines.empty() ||
          (!span.analysis.empty() && !span.has_texts());
@@ -88,7 +88,7 @@ RawRecords Find(const std::string& path) {
     if (base::FileSize(JoinPath(framework, entry.name)).value_or(0) == 0) continue;
     raw.framework.push_back(Concat("FRAMEWORK/", entry.name));
   }
-  // Without a framework's layer each PROF_* below is asked by itself.
+  // Without a framework's layer each PROF_* below is examined by itself.
   if (base::IsDirectory(framework)) {
     for (const base::DirectoryEntry& entry : EntriesOf(absolute)) {
       if (IsProf(entry.name)) TakeProf(JoinPath(absolute, entry.name), raw);

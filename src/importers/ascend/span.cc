@@ -48,7 +48,7 @@ void Sort(const std::string& path, const std::string& relative, AscendSpan& span
   }
 }
 
-// Folders within a span whose files are looked at.
+// Folders within a span whose files are read.
 bool IsPart(std::string_view name) {
   return name == kOutput || name == "mindstudio_profiler_output" || name == "analyze";
 }
@@ -56,7 +56,7 @@ bool IsPart(std::string_view name) {
 // The files of one folder; not those of folders in it.
 void Collect(const std::string& folder, const std::string& relative, AscendSpan& span) {
   const auto entries = base::ListDirectory(folder);
-  if (!entries.ok()) return;  // not there: nothing lies in it
+  if (!entries.ok()) return;  // no such folder
   for (const base::DirectoryEntry& entry : *entries) {
     const std::string name =
         relative.empty() ? entry.name : base::Concat(relative, "/", entry.name);
@@ -129,8 +129,8 @@ bool AscendSpan::has_texts() const {
 
 namespace {
 
-// "op_summary_slice_0_20250109081616.csv" -> ("op_summary.csv", "20250109081616"): what was
-// exported, and when; no time where the name has none.
+// "op_summary_slice_0_20250109081616.csv" -> ("op_summary.csv", "20250109081616"): table and time
+// of the export; no time where the name has none.
 std::pair<std::string, std::string> ExportOf(std::string_view name) {
   constexpr size_t kTimeDigits = 14;
   const size_t point = name.rfind('.');
@@ -154,7 +154,7 @@ void KeepNewest(std::vector<SpanFile>& files, std::vector<std::string>& unread) 
   }
   std::erase_if(files, [&](const SpanFile& file) {
     const auto [what, time] = ExportOf(base::BaseName(file.path));
-    // All layers stand in msprof_<time>.json, that of the marks too.
+    // All layers are in msprof_<time>.json, that of the marks too.
     const bool is_part = what == "msprof_tx.json" && newest.contains("msprof.json");
     if (time.empty() || (time == newest[what] && !is_part)) return false;
     unread.push_back(file.relative);
@@ -172,7 +172,7 @@ void PutBestFirst(std::vector<SpanFile>& databases) {
   });
 }
 
-// What keeps a file from being a whole database; by its first page only.
+// The reason why a file is no complete database; by its first page only.
 Status LookAtDatabase(const SpanFile& file) {
   constexpr std::string_view kMark("SQLite format 3\0", 16);
   constexpr size_t kHead = 100;
@@ -197,7 +197,7 @@ Status LookAtDatabase(const SpanFile& file) {
   return {};
 }
 
-// The same, where texts can stand in for it, by its list of tables too.
+// The same, where texts can replace it, by its list of tables too.
 Status LookCloser(const SpanFile& file) {
   const Status schema = CheckSchema(file.path);
   if (schema.ok()) return {};
@@ -205,8 +205,8 @@ Status LookCloser(const SpanFile& file) {
       base::Concat("'", file.relative, "' is damaged: ", schema.message()));
 }
 
-// Where nothing else is there to read, the one that was named or found is opened all the same, and
-// tells itself what is wrong or what can be saved.
+// Where there is nothing else to read, the database that was named or found is opened all the same,
+// and its reader reports the damage or saves what it can.
 void SetDamagedAside(AscendSpan& span) {
   std::vector<SpanFile> good;
   std::vector<DamagedFile> damaged;
@@ -233,9 +233,9 @@ bool HoldsProfilerTables(const std::string& path) {
           reader->HasTable("PYTORCH_API"));
 }
 
-// The PROF_* folders of a span whose framework's layer wrote nothing, of which one is read. None
-// where each is a trace of its own: no framework's layer was there, and several lie side by side,
-// or folders of ranks beside them.
+// The PROF_* folders of a span whose framework's layer wrote nothing; one of them is read. None
+// where each is a trace of its own: without a framework's layer, and with several of them or with
+// folders of ranks in the same folder.
 std::vector<std::string> ProfsOf(const AscendSpan& span) {
   std::vector<std::string> profs;
   bool is_span = !span.metadata.empty();
@@ -272,7 +272,7 @@ AscendSpan FindFiles(const std::string& path) {
     CollectHostMemory(span);
     return span;
   }
-  // Not analysed by the framework's layer: what the device tool wrote.
+  // Not analysed by the framework's layer: the files of the device tool.
   if (base::BaseName(absolute).starts_with(kProf)) {
     CollectProf(span.folder, "", span);
     return span;
@@ -317,7 +317,7 @@ Result<int64_t> SpanStamp(const AscendSpan& span) {
   for (const std::string& path : span.all()) {
     stamp = base::HashString(base::BaseName(path), stamp);
     stamp = base::HashCombine(stamp, PartStamp(path));
-    // What another viewer has not folded into a database yet.
+    // The log of another viewer that is not in the database yet.
     if (base::FileSize(path + "-wal").value_or(0) == 0) continue;
     stamp = base::HashCombine(stamp, PartStamp(path + "-wal"));
   }

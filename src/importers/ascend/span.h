@@ -1,9 +1,9 @@
-// What lies in a folder of one rank that Ascend's profilers wrote, found by names.
+// The files in a folder of one rank that Ascend's profilers wrote, found by names.
 //
 // A path may be the span folder (*_ascend_pt, *_ascend_ms or any that holds its parts), its
 // ASCEND_PROFILER_OUTPUT, a PROF_* folder, or one file. Several PROF_* side by side are a trace
-// each, unless the framework's layer says that they are of one span. Pure; opens directories, and
-// of databases the first bytes, beside texts their list of tables.
+// each, unless the framework's layer assigns them to one span. Pure; opens directories, and of
+// databases the first bytes, and where there are texts, too, their list of tables.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ struct DamagedFile {
 };
 
 struct AscendSpan {
-  std::string folder;               // the span folder; of a single file the folder it lies in
+  std::string folder;               // the span folder; of a single file its folder
   std::vector<SpanFile> databases;  // the framework's first, then the newest of the device tool
   std::vector<SpanFile> analysis;   // analysis.db, communication_analyzer.db
   std::vector<SpanFile> tables;     // CSV
@@ -35,8 +35,8 @@ struct AscendSpan {
   std::vector<SpanFile> texts;      // other JSON of the deliverables
   std::vector<SpanFile> metadata;   // profiler_info*.json, profiler_metadata.json
   std::vector<SpanFile> memory;     // cpu_ms_memory_record_*.txt of MindSpore on a CPU
-  // Databases that are none, or cut off or damaged where others or texts lie beside: they are left
-  // out.
+  // Invalid databases, and cut off or damaged ones in a folder with others or with texts: they are
+  // left out.
   std::vector<DamagedFile> damaged;
   std::vector<std::string> unread;       // other files and folders ("logs/"), relative
   std::vector<std::string> all() const;  // paths
@@ -45,7 +45,7 @@ struct AscendSpan {
 
 AscendSpan FindSpan(const std::string& path);
 
-// Names what lies there and is not read, or cannot be.
+// Names the files there that are not read, or cannot be.
 void CountUnread(const AscendSpan& span, store::ImportIssues& issues);
 
 // Changes when the content of a file does.

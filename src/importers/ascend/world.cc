@@ -47,7 +47,7 @@ int32_t OfFiles(const AscendSpan& span) {
 
 int32_t OfDatabase(const SpanFile& file) {
   const auto reader = SqliteReader::Open(file.path);
-  if (!reader.ok()) return 0;  // which the import tells
+  if (!reader.ok()) return 0;  // which the import reports
   int32_t of_sizes = 0;
   int32_t of_groups = 0;
   reader

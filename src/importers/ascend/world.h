@@ -1,7 +1,6 @@
-// How many ranks the job of a span had, by what each of them knows of the others: the sizes of the
-// launcher (distributed_args), or the ranks of the groups that this one is in
-// (parallel_group_info); in profiler_metadata.json, or in a database where that is not there. Pure,
-// any thread.
+// Number of ranks of a span's job, from one rank's files: the sizes of the launcher
+// (distributed_args), or the ranks of the groups that this one is in (parallel_group_info); in
+// profiler_metadata.json, else in a database. Pure, any thread.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +8,7 @@
 
 namespace sonde::importers {
 
-// 0 where nothing says it. See Importer::world.
+// 0 where unknown. See Importer::world.
 int32_t AscendWorld(const std::string& path);
 
 }  // namespace sonde::importers

@@ -1,4 +1,4 @@
-// Databases and tables that were cut off or garbled: nothing may crash, and what is whole must
+// Databases and tables that were cut off or garbled: nothing may crash, and undamaged parts must
 // still be read.
 #include <gtest/gtest.h>
 #include <sqlite3.h>
@@ -88,7 +88,7 @@ TEST_F(AscendDamage, WholeDatabase) {
   EXPECT_EQ(rows.kinds[static_cast<size_t>(rows.tasks[1].kind_id)].core, store::kNone);
 }
 
-// What the last pages hold is missed, the rest is read; of much less nothing can be read.
+// The content of the last pages is lost, the rest is read; of much less nothing can be read.
 TEST_F(AscendDamage, CutOffAtEveryByte) {
   std::map<int64_t, int> cuts;  // by how many slices are left
   for (size_t size = 0; size < bytes_.size(); size += kStride) {
@@ -104,7 +104,7 @@ TEST_F(AscendDamage, CutOffAtEveryByte) {
   EXPECT_GT(cuts[6], 500 / kStride) << "the last page holds nothing that makes a slice";
 }
 
-// One to five bytes: most hit what is not read, or a name.
+// One to five bytes: most hit unread parts, or a name.
 TEST_F(AscendDamage, GarbledBytes) {
   constexpr int kRounds = 1500 / kStride;
   std::mt19937 random(7);

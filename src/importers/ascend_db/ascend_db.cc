@@ -27,7 +27,7 @@ void CheckTables(DbTrace& trace) {
   }
 }
 
-// All that ranges of time lie in: whoever asks for slices asks for these.
+// All tables with ranges of time: they are read where slices are wanted.
 constexpr uint64_t kSlices =
     store::TablesOf<store::SliceRow, store::FrameworkOpRow, store::OpSignatureRow,
                     store::CallstackRow, store::FlowRow, store::ArgsIntRow, store::ArgsDoubleRow,
@@ -67,9 +67,9 @@ void ReadTrace(const SqliteReader& reader, const std::string& file, uint64_t tab
   ComputeWaits(rows);
 }
 
-// The first database that can be opened: a second one is that of the device tool, from which the
-// first was made. False where none can; fails where nothing lies beside either. `is_half`: more of
-// the trace is read elsewhere, so that the tables as they are are not kept.
+// The first database that can be opened: a second one is the device tool's, from which the first
+// was made. False where none can be opened; fails where there is nothing else to read either.
+// `is_half`: more of the trace is read elsewhere, so that the tables are not kept cell by cell.
 Result<bool> TakeMain(const AscendSpan& span, bool is_half, uint64_t tables, TraceRows& rows,
                       store::SourceNames& names, store::Transaction& transaction) {
   Status first;

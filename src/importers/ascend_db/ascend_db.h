@@ -1,6 +1,6 @@
 // Databases of Ascend's profilers: ascend_pytorch_profiler_*.db, ascend_mindspore_profiler_*.db,
-// msprof_*.db with the analysis.db beside them, of schema 1.0.0 to 1.2.0, also when another viewer
-// has added to them. They are never written to. See importers/importer.h.
+// msprof_*.db with the analysis.db in their folder, of schema 1.0.0 to 1.2.0, also when another
+// viewer has added to them. They are never written to. See importers/importer.h.
 #pragma once
 
 #include <cstdint>

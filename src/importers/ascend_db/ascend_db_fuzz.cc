@@ -1,4 +1,4 @@
-// Fuzz target of the importer of databases: the bytes of a file, as they are.
+// Fuzz target of the importer of databases: the input is the file.
 #include <unistd.h>
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What is read for one table is what a whole import has in it, whichever else is left out.
+// Reading one table gives the same rows as a whole import, whichever other tables are left out.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -68,7 +68,7 @@ class ByTable : public ::testing::TestWithParam<const char*> {
 
   template <class Row>
   void Check(const store::RowTables& whole, const char* table) {
-    // Tasks tell the step of operations between ranks.
+    // Tasks determine the step of operations between ranks.
     const auto part = Read(store::TablesOf<Row>() | (std::is_same_v<Row, store::CommunicationOpRow>
                                                          ? store::TablesOf<store::DeviceTaskRow>()
                                                          : 0));
@@ -79,7 +79,7 @@ class ByTable : public ::testing::TestWithParam<const char*> {
 };
 
 TEST_P(ByTable, HasTheRowsOfAWholeImport) {
-  // Not issues: those of what is left out are not found.
+  // Not issues: those of unread tables are not found.
   const auto whole = Read(store::kAllTables);
   ASSERT_FALSE(whole->Rows<store::DeviceTaskRow>().empty());
 #define SONDE_CHECK_TABLE(Row, table, columns, meaning)               \
@@ -95,7 +95,7 @@ TEST_P(ByTable, HasTheRowsOfAWholeImport) {
 }
 
 // Names, threads, tracks and kinds of tasks are those that the rows of other tables refer to.
-TEST_P(ByTable, LeavesOutWhatNobodyAsksFor) {
+TEST_P(ByTable, LeavesOutUnwantedTables) {
   const auto marks = Read(store::TablesOf<store::MarkRow>());
   EXPECT_TRUE(marks->Rows<store::DeviceTaskRow>().empty());
   EXPECT_TRUE(marks->Rows<store::FrameworkOpRow>().empty());

@@ -160,8 +160,8 @@ using Places = std::map<std::string, std::vector<size_t>, std::less<>>;
 
 }  // namespace
 
-// Names are unique but for those of other groups. Where a database names its groups otherwise than
-// by communicator, as files do that number them, the hash of analysis.db is the group's.
+// Names are unique within a group. Where a database does not name its groups by communicator, as in
+// files that number them, the hash of analysis.db is the group's.
 namespace {
 
 void ReadDeliveredSteps(const SqliteReader& reader, const std::string& file, TraceRows& rows) {

@@ -62,7 +62,7 @@ void Count(const SqliteRow& row, int column, Census& census) {
   }
 }
 
-// A pass over the table: asking SQL for the types of all cells takes three times as long.
+// A pass over the table: a query for the types of all cells takes three times as long.
 std::vector<store::SourceColumn> TypedColumns(const SqliteReader& reader,
                                               const std::string& table) {
   const std::vector<SqliteColumn>& columns = reader.Columns(table);
@@ -83,7 +83,7 @@ std::vector<store::SourceColumn> TypedColumns(const SqliteReader& reader,
   return typed;
 }
 
-// The SQL of a table and of what belongs to it.
+// The SQL of a table and of its indexes and triggers.
 std::string Definition(const SqliteReader& reader, const std::string& table) {
   std::string sql;
   for (const SqliteObject& object : reader.objects()) {
@@ -169,7 +169,7 @@ Status CopyTable(const SqliteReader& reader, const std::string& file, const std:
 
 Status CopyTables(const SqliteReader& reader, const std::string& file, store::SourceNames& names,
                   store::ImportIssues& issues, store::Transaction& transaction) {
-  if (transaction.rows() != nullptr) return {};  // of rows alone no file is written again
+  if (transaction.rows() != nullptr) return {};  // rows alone are not exported as a file
   for (const SqliteObject& object : reader.objects()) {
     if (object.type == "table") {
       SONDE_RETURN_IF_ERROR(CopyTable(reader, file, object.name, names, issues, transaction));

@@ -14,7 +14,7 @@ using base::Concat;
 
 constexpr int kFirstSeries = 5;
 
-// Whether a double does not hold the whole number that a cell does.
+// Whether a double cannot hold the whole number of a cell.
 bool IsRounded(const SqliteRow& row, int column, double value) {
   constexpr double kExact = 9007199254740992.0;   // 2^53
   constexpr double kEnd = 9223372036854775808.0;  // 2^63

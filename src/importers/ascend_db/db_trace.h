@@ -1,6 +1,6 @@
-// One profiler database on its way into rows: what its tables share, and a function for each group
-// of tables. They run in the order in which they are declared. Rows that cannot be used are counted
-// in rows.issues and left out. One thread.
+// One profiler database on its way into rows: data shared by its tables, and a function for each
+// group of tables. They run in the order in which they are declared. Rows that cannot be used are
+// counted in rows.issues and left out. One thread.
 #pragma once
 
 #include <cstdint>
@@ -37,10 +37,10 @@ struct DbTrace {
   const SqliteReader& reader;
   TraceRows& rows;
   std::string file;                     // named in issues
-  uint64_t tables = store::kAllTables;  // that are asked for
+  uint64_t tables = store::kAllTables;  // that are wanted
 
   NumberTable<int32_t> strings{rows.pool()};  // STRING_IDS -> name
-  // Of the tables ENUM_... that were asked for.
+  // Of the tables ENUM_... that were needed.
   std::map<std::string, std::unordered_map<int64_t, int32_t>, std::less<>> enums = {};
   int64_t main_pid = 0;
   int32_t only_device = -1;  // where the database knows one
@@ -51,7 +51,7 @@ struct DbTrace {
   NumberTable<int32_t> op_of_id{rows.pool()};  // COMMUNICATION_OP.opId -> index
   std::vector<StepSpan> steps = {};
   std::map<int64_t, int32_t> step_slices = {};  // by step_id
-  bool told = false;                            // what is wrong with the row that is read
+  bool reported = false;                        // an issue of the current row was counted
 
   // The text of an id; counted where there is none. store::kNone for NULL.
   int32_t Text(const SqliteRow& row, int column);
@@ -60,13 +60,13 @@ struct DbTrace {
   // False, and counted, where the table lacks one of the columns.
   bool Has(std::string_view table, std::initializer_list<std::string_view> columns);
   // Reads a table; damage is counted, and so are columns that it lacks and cells that should hold
-  // a number, unless `take` has counted what is wrong with the row.
+  // a number, unless `take` has counted an issue of the row.
   void Read(std::string_view table, const std::vector<std::string_view>& columns,
             const SqliteTake& take);
   void WrongType(std::string_view table);  // the row was left out
   void BadValue(std::string_view table);   // a cell counts as unknown
   void UnknownId();
-  // Of a cell that need not hold anything; what is no size there is counted and unknown (-1), too.
+  // Of a cell that may be empty; other values than sizes are counted, and unknown (-1), too.
   int64_t Size(const SqliteRow& row, int column, std::string_view table);
   // Thread of (pid << 32 | tid).
   int32_t Thread(int64_t global_tid);

@@ -1,5 +1,5 @@
-// Units beside the NPU's cores that schema 1.2 tells of: collective communication units and DPUs;
-// and what copies moved.
+// Units besides the NPU's cores in schema 1.2: collective communication units and DPUs; and the
+// sizes of copies.
 #include <optional>
 
 #include "base/host/json.h"
@@ -24,7 +24,7 @@ int32_t ArgsOf(int32_t slice, TraceRows& rows) {
   return args;
 }
 
-// A text that the file calls arguments, of a slice that was just added.
+// The text in the file's column of arguments, for a slice that was just added.
 void AddArguments(const SqliteRow& row, int column, int32_t slice, DbTrace& trace) {
   const std::string_view text = trace.TextView(row, column);
   if (text.empty()) return;

@@ -1,4 +1,4 @@
-// What the framework and the vendor's host library did.
+// Calls of the framework and of the vendor's host library.
 #include <algorithm>
 #include <utility>
 
@@ -244,7 +244,7 @@ class FrameworkReader {
   NumberTable<QueueEnds> queue_of_connection_;
 };
 
-// The level of a call; older files say "hccl" for communication.
+// The level of a call; older files have "hccl" for communication.
 int32_t LevelName(DbTrace& trace, std::optional<int64_t> type) {
   const int32_t level = trace.Enum("ENUM_API_TYPE", type);
   return level != store::kNone ? level : trace.rows.names.Intern("unknown");

@@ -90,8 +90,8 @@ void ReadCurve(DbTrace& trace) {
              });
 }
 
-// What the graph engine allocated and released, event by event, as databases of the device tool
-// alone have it: the framework's layer makes the blocks and the curve above from it.
+// Allocations and releases of the graph engine, event by event, from databases of the device tool
+// alone: the framework's layer makes the blocks and the curve above from them.
 class GraphMemory {
  public:
   explicit GraphMemory(DbTrace& trace)

@@ -15,7 +15,7 @@ namespace {
 
 using base::Concat;
 
-// Shares of what is copied; the rest of it are the pieces in between.
+// Shares of the copied rows; the rest are the pieces in between.
 constexpr double kHead = 0.5;
 constexpr double kTail = 0.1;
 constexpr int kPieces = 12;

@@ -92,7 +92,7 @@ TEST_F(DbSample, HasPiecesOfTheWholeTimeWithTheirNames) {
   EXPECT_GE(rows->Int(3, 0), 9) << "of ten parts of the time";
 }
 
-TEST_F(DbSample, IsNotMadeWhereItIsOfNoUse) {
+TEST_F(DbSample, IsNotMadeWhereItSavesNothing) {
   EXPECT_EQ(WriteDbSample(path_, sample_).code(), StatusCode::kNotFound) << "too small";
   EXPECT_EQ(WriteDbSample(path_, sample_, 1).code(), StatusCode::kNotFound) << "few rows";
   ASSERT_TRUE(base::WriteFileAtomically(path_ + "-wal", "log").ok());

@@ -26,8 +26,8 @@ void ReadStrings(DbTrace& trace) {
   });
 }
 
-// What most rows of a table say; none where it is not there. What cannot be read is counted when it
-// is read.
+// The most frequent value of a table; none where the table is missing. Unreadable rows are counted
+// when the table is read.
 std::optional<int64_t> MostOften(const SqliteReader& reader, std::string_view value,
                                  std::string_view table) {
   if (!reader.HasTable(table)) return std::nullopt;
@@ -116,7 +116,7 @@ bool IsPresent(const std::vector<SqliteColumn>& columns, std::string_view name) 
   });
 }
 
-// Columns that came with a later schema, and the device of what is the host's.
+// Columns of a later schema, and the device of the host's rows.
 bool MayLack(std::string_view table, std::string_view column) {
   if (table == "COMPUTE_TASK_INFO") return column == "opState" || column == "hf32Eligible";
   if (table == "COMMUNICATION_OP") return column == "deviceId" || column == "rankSize";
@@ -151,11 +151,11 @@ int32_t DbTrace::Enum(std::string_view table, std::optional<int64_t> id) {
       return store::kNone;
     }
     names = enums.try_emplace(std::string(table)).first;
-    const bool was_told = told;
+    const bool was_reported = reported;
     Read(table, {"id", "name"}, [&](const SqliteRow& row) {
       if (const auto key = row.Int(0)) names->second.emplace(*key, rows.names.Intern(row.Text(1)));
     });
-    told = was_told;
+    reported = was_reported;
   }
   const auto found = names->second.find(*id);
   if (found != names->second.end()) return found->second;
@@ -183,26 +183,26 @@ void DbTrace::Read(std::string_view table, const std::vector<std::string_view>& 
     rows.issues.Add(kDbLessColumns, Concat(file, ": ", table, ".", column));
   }
   const Status status = reader.Read(table, columns, [&](const SqliteRow& row) {
-    told = false;
+    reported = false;
     take(row);
-    if (row.had_wrong_type() && !told) BadValue(table);
+    if (row.had_wrong_type() && !reported) BadValue(table);
   });
   if (!status.ok()) rows.issues.Add(kDbDamaged, Concat(file, ": ", table));
 }
 
 void DbTrace::WrongType(std::string_view table) {
   rows.issues.Add(kDbWrongType, Concat(file, ": ", table));
-  told = true;
+  reported = true;
 }
 
 void DbTrace::BadValue(std::string_view table) {
   rows.issues.Add(kDbBadValue, Concat(file, ": ", table));
-  told = true;
+  reported = true;
 }
 
 void DbTrace::UnknownId() {
   rows.issues.Add(kDbUnknownId, file);
-  told = true;
+  reported = true;
 }
 
 int64_t DbTrace::Size(const SqliteRow& row, int column, std::string_view table) {

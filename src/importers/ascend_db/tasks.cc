@@ -1,4 +1,4 @@
-// What ran on the device, with shapes and hardware counters, and the arrows from the host.
+// Tasks of the device, with shapes and hardware counters, and the arrows from the host.
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -226,7 +226,7 @@ class TaskReader {
 
   int32_t ProcessOf(const SqliteRow& row) {
     const int64_t pid = row.Int(5).value_or(0);
-    // Rows that viewers and generators add carry no real process.
+    // Rows that viewers and generators add have no real process.
     return pid > 1 ? rows_.Process(pid) : trace_.MainProcess();
   }
 

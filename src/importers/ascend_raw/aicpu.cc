@@ -138,7 +138,7 @@ void AiCpu::TakeLegacy(std::string_view record, bool expands_streams) {
   constexpr uint16_t kTag = 60;
   if (At<uint16_t>(record, 2) != kTag) return rows_.issues.Add(kBadRecord, "DATA_PREPROCESS.AICPU");
   std::string data(record.substr(4));  // stream and task, where the newer have them
-  data.insert(4, 4, '\0');             // what stands before the times there
+  data.insert(4, 4, '\0');             // the field before the times there
   data.resize(kAdditionalForm.size);
   TakeNode(data, expands_streams);
 }
@@ -186,7 +186,8 @@ void AiCpu::ReadPreprocess(const Stream& stream) {
   for (const std::string_view line : base::Split(text, '\n')) TakePreprocessLine(line);
 }
 
-// "[<ns>] Last queue dequeue, source:iterator_default, index:1, size:131": others tell of no data.
+// "[<ns>] Last queue dequeue, source:iterator_default, index:1, size:131": other lines have no
+// data.
 void AiCpu::TakePreprocessLine(std::string_view line) {
   const size_t end = line.find(']');
   const std::vector<std::string_view> fields =
@@ -297,7 +298,7 @@ void AiCpu::AddNode(const Node& node, const RanTask* task, const HostLayer& host
   ascend::DeviceRows(rows_).AddArguments(slice, arguments);
 }
 
-// What a kernel that communicates while it computes did in a turn, one after the other.
+// The parts of one turn of a kernel that communicates while it computes, one after the other.
 void AiCpu::AddTurn(const Turn& turn, const RanTask* task) {
   constexpr auto kCommunication =
       std::to_array<std::string_view>({"StartServer", "TaskWaitRequest", "TaskOrchestration",

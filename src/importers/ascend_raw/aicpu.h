@@ -1,7 +1,7 @@
-// What the AI CPU of a device recorded of itself (aicpu.data, DATA_PREPROCESS.AICPU and .DP): the
-// kernels that it ran, its data queues, preprocessing, and the communication that it launched.
+// Records of a device's AI CPU (aicpu.data, DATA_PREPROCESS.AICPU and .DP): its kernels, its data
+// queues, preprocessing, and the communication that it launched.
 //
-// Records have the form of additional ones; times are ticks of the device but where it is said.
+// Records have the form of additional ones; times are ticks of the device unless stated otherwise.
 // One thread.
 #pragma once
 
@@ -23,7 +23,7 @@ class AiCpu {
 
   // False where nothing is made of the stream.
   bool Read(const Stream& stream, bool expands_streams);
-  // What it says of communication that it launched.
+  // Records of the communication that it launched.
   AiCpuRecords& communication() { return communication_; }
   // When all are read, and the device's tasks are joined to the host's.
   void Build(const Records<RanTask>& ran, const HostLayer& host);

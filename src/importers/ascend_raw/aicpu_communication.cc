@@ -7,10 +7,10 @@ namespace sonde::importers::raw {
 namespace {
 
 constexpr uint16_t kAicpuDestroyed = 0xFFFF;
-constexpr uint16_t kMainQueue = 20;  // C_CORE_SQE: stands on the main stream only
+constexpr uint16_t kMainQueue = 20;  // C_CORE_SQE: on the main stream only
 
-// How often the numbers of a stream had begun anew, by the flips' own numbers: those of a stream
-// that was destroyed and made again go on.
+// How often the numbers of a stream had restarted, by the flips' own numbers: those continue when a
+// stream is destroyed and created again.
 class Rounds {
  public:
   explicit Rounds(std::vector<TaskFlip> flips) : flips_(std::move(flips)) {
@@ -77,7 +77,7 @@ void AiCpuCommunication::FindKernels(const Records<RanTask>& ran, const HostLaye
   }
 }
 
-// What the AI CPU says of the tasks on the streams of communicators.
+// The AI CPU's facts of the tasks on the streams of communicators.
 void AiCpuCommunication::FindTransfers(const DeviceLayer& device, const Records<RanTask>& ran) {
   std::set<uint32_t> streams;
   for (const CommunicationStreams& group : groups_) {
@@ -107,8 +107,8 @@ void AiCpuCommunication::FindTransfers(const DeviceLayer& device, const Records<
   first_tasks_.erase(ran.size());
 }
 
-// The first record of the kernel's stream that lies in its time tells what it does. Streams with
-// such records are those of HCCL's expansion.
+// The first record of the kernel's stream within its time has its facts. Streams with such records
+// are those of HCCL's expansion.
 void AiCpuCommunication::SetFacts(const Records<RanTask>& ran) {
   std::ranges::stable_sort(records_.operations, [](const AiCpuOperation& a, const auto& b) {
     return std::tie(a.stream, a.time) < std::tie(b.stream, b.time);
@@ -128,14 +128,14 @@ void AiCpuCommunication::SetFacts(const Records<RanTask>& ran) {
   }
 }
 
-// An operation lasts from its first to its last task, where they are told.
+// An operation lasts from its first to its last task, where they are known.
 void AiCpuCommunication::SetTimes(const Records<RanTask>& ran) {
   for (Operation& op : operations_) {
     const RanTask& kernel = ran[op.kernel];
     auto marker = std::ranges::lower_bound(records_.markers, kernel.begin, {}, &AiCpuMarker::time);
     for (; marker != records_.markers.end() && marker->time <= kernel.end; ++marker) {
       if (marker->kernel_stream != kernel.place.stream) continue;
-      // Of several rounds that which runs within the kernel's time or behind it.
+      // Of several rounds the one that runs within the kernel's time or behind it.
       for (const auto& [key, task] : task_of_key_) {
         const auto& [stream, number, round] = key;
         if (stream != marker->place.stream || number != marker->place.task) continue;

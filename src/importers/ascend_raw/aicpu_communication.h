@@ -1,5 +1,5 @@
 // Communication that a kernel of the AI CPU launched on the device itself (expansion of HCCL, fused
-// operators of MC2): which tasks belong to which kernel.
+// operators of MC2): assigns tasks to kernels.
 //
 // The host only knows the kernel, and on which streams communicators work (mc2_comm_info). The AI
 // CPU recorded its operations, their first and last tasks, and what each task moves (aicpu.data).
@@ -58,13 +58,13 @@ class AiCpuCommunication {
     uint64_t end = 0;
     uint64_t group = 0;                     // hash
     bool is_expanded = false;               // an operation of HCCL, which the host knows
-    const AiCpuOperation* facts = nullptr;  // null: not told
+    const AiCpuOperation* facts = nullptr;  // null: unknown
   };
   struct Part {
     size_t operation = 0;
     int64_t plane = -1;
     bool is_main = false;
-    const HcclTask* facts = nullptr;  // null: not told
+    const HcclTask* facts = nullptr;  // null: unknown
   };
 
   AiCpuCommunication(const std::vector<CommunicationStreams>& groups, AiCpuRecords& records)

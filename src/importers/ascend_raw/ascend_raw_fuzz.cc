@@ -159,7 +159,7 @@ std::string MakeDeviceFolder(std::string_view mode) {
   return path;
 }
 
-// Folders of a device whose clocks and counters are known, made once.
+// Folders of a device with known clocks and counters, made once.
 const std::string& DeviceFolder(bool is_sampled) {
   static const std::string of_tasks = MakeDeviceFolder("task-based");
   static const std::string of_cores = MakeDeviceFolder("sample-based");

@@ -17,7 +17,7 @@ namespace {
 
 bool IsOfDeviceTool(const SpanFile& file) { return file.relative.starts_with("PROF_"); }
 
-// What work of the device is tied to operators by: where it was launched.
+// Launch points, which tie work of the device to operators.
 class Joining {
  public:
   Joining(TraceRows& rows, const raw::FrameworkLayer& framework,
@@ -53,7 +53,7 @@ class Joining {
       const int32_t thread = rows.tracks[static_cast<size_t>(slice.track_id)].thread_id;
       if (thread < 0) continue;
       const Point point{rows.threads[static_cast<size_t>(thread)].tid, slice.ts};
-      // A node's launch says more than the call around it.
+      // A node's launch is more precise than the call around it.
       const bool is_node = call.level >= 0 && rows.names.Text(call.level) == "node";
       const auto [known, is_new] = points_.try_emplace(call.connection_id, point);
       if (!is_new && is_node) known->second = point;

@@ -1,5 +1,5 @@
-// The framework's raw records beside what the device tool has exported of the same span: read into
-// the rows that the export was read into, and joined to them by the host's calls.
+// The framework's raw records of a span that the device tool has exported: read into the rows of
+// the export, and joined to them by the host's calls.
 //
 // One thread. Errors of files are import issues.
 #pragma once
@@ -16,7 +16,7 @@ namespace sonde::importers {
 // are none, or where the framework's layer was analysed.
 std::vector<SpanFile> FrameworkRecordsBeside(const AscendSpan& span);
 
-// Where on the host a task or an operation was launched.
+// The place on the host where a task or an operation was launched.
 struct LaunchPoint {
   int32_t slice_id = 0;  // of the task or operation
   int64_t tid = 0;
@@ -24,7 +24,7 @@ struct LaunchPoint {
 };
 
 // After the rows of the export, before its tasks are known to be launched by anything. `launches`:
-// all there are; null: the calls among the rows tell them. Returns the framework's process,
+// all there are; null: taken from the calls among the rows. Returns the framework's process,
 // store::kNone where the records name none.
 int32_t AddFrameworkRecords(const AscendSpan& span, const std::vector<SpanFile>& files,
                             TraceRows& rows, const std::vector<LaunchPoint>* launches = nullptr);

@@ -176,14 +176,14 @@ void CacheRates::Add(const Sample& sample, int32_t task) {
     return rows_.issues.Add(kCacheEvents, sample.is_of_soc ? "socpmu" : "l2_cache");
   }
   const std::string rate = Rate(*victims, *requests);
-  // The rate of the cache's hits says nothing on chips with STARS, and is not told there.
+  // The hit rate of the cache is meaningless on chips with STARS, and is left out there.
   const ascend::Argument of_cache[] = {{"L2 Victim Rate", rate},
                                        {"L2 Hit Rate", Rate(*hits, *requests)}};
   const ascend::Argument of_translations[] = {{"TLB Hit Rate", Rate(*hits, *requests)},
                                               {"TLB Miss Rate", rate}};
   if (is_cache) {
-    const size_t told = device_.chip().is_hwts() ? 2 : 1;
-    device.AddArguments(slice, std::span(of_cache).first(told));
+    const size_t count = device_.chip().is_hwts() ? 2 : 1;
+    device.AddArguments(slice, std::span(of_cache).first(count));
   } else {
     device.AddArguments(slice, of_translations);
   }

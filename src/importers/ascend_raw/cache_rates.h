@@ -1,7 +1,7 @@
-// How often a task's accesses hit the second cache and the memory unit's translations
+// Hit rates of a task's accesses to the L2 cache and to the memory unit's translations
 // (l2_cache.data, socpmu.data), and its page faults.
 //
-// sample.json says which event stands in which slot. One thread.
+// sample.json assigns events to slots. One thread.
 #pragma once
 
 #include <cstdint>

@@ -9,7 +9,7 @@
 namespace sonde::importers::raw {
 namespace {
 
-constexpr size_t kTensors = 64;  // where those begin in the data
+constexpr size_t kTensors = 64;  // begin of the tensors in the data
 constexpr size_t kTensorSize = 44;
 constexpr uint16_t kMark = 0x5A5A;
 
@@ -39,7 +39,7 @@ bool CapturedGraphs::Read(const Stream& stream) {
   return true;
 }
 
-// Each record says how long it is.
+// Each record contains its length.
 void CapturedGraphs::ReadOperators(const Stream& stream) {
   const std::string text = ReadTexts(stream, issues_);
   std::string_view rest = text;
@@ -76,8 +76,8 @@ void CapturedGraphs::TakeOperator(std::string_view data, bool with_tensors) {
       {At<uint32_t>(data, 4), At<uint32_t>(data, 8), At<uint32_t>(data, 12)}, std::move(op));
 }
 
-// The n-th capture of a stream is that of its n-th round of numbers. A graph ends at its first
-// record that says so.
+// The n-th capture of a stream is that of its n-th round of numbers. A graph ends at its first end
+// record.
 void CapturedGraphs::Build() {
   std::sort(records_.begin(), records_.end());
   records_.erase(std::unique(records_.begin(), records_.end()), records_.end());

@@ -1,5 +1,5 @@
-// Graphs that were captured (aclgraph): which streams belong to which graph, and the operators that
-// their tasks run. Their tasks are launched once and run many times.
+// Graphs that were captured (aclgraph): their streams, and the operators that their tasks run.
+// Their tasks are launched once and run many times.
 //
 // Memory: a row an operator of a graph. One thread. Units: ticks of the host.
 #pragma once
@@ -40,9 +40,9 @@ class CapturedGraphs {
   // When all are read.
   void Build();
 
-  // What a task runs; null where no graph has it.
+  // The operator of a task; null where no graph has it.
   const CapturedOperator* OperatorOf(uint16_t device, uint16_t stream, uint32_t task) const;
-  // The graph that a task belongs to; `batch`: how often the numbers of its stream began anew.
+  // The graph that a task belongs to; `batch`: how often the numbers of its stream restarted.
   std::optional<int64_t> ModelOf(uint16_t device, uint16_t stream, uint32_t batch,
                                  uint64_t time) const;
 

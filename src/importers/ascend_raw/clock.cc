@@ -40,7 +40,7 @@ void TakeStartInfo(const std::string& path, Clock& clock) {
   if (clock.wall) clock.began_ns = *wall_us * 1000;
 }
 
-// "<name>.<device>", or as it was called before devices had a folder each.
+// "<name>.<device>", or its name from before devices had a folder each.
 std::string SettingOf(const std::string& folder, std::string_view name, int32_t device) {
   const std::string numbered = JoinPath(folder, base::Concat(name, ".", std::to_string(device)));
   return base::IsRegularFile(numbered) ? numbered : JoinPath(folder, name);
@@ -208,7 +208,7 @@ Clock FrameworkClockOf(const std::string& span_folder) {
   }
   if (!host) return clock;
   if (host->wall) clock.wall = host->wall;
-  // Whether the framework counted ticks stands in its own file only.
+  // Only the framework's own file states whether it counted ticks.
   if (clock.is_known && clock.kilohertz == 0) return clock;
   host->wall = clock.wall;
   return *host;

@@ -1,8 +1,8 @@
-// How the ticks of raw records become nanoseconds of the Unix epoch.
+// Converts the ticks of raw records to nanoseconds of the Unix epoch.
 //
 // Ticks count since the start of the machine at a frequency that is no whole number of megahertz
-// everywhere. A clock knows the ticks and the monotonic time of one instant, and what monotonic
-// time and wall clock differ by. Integer arithmetic; results beyond 64 bits are -1. Pure.
+// everywhere. A clock knows the ticks and the monotonic time of one instant, and the difference
+// between monotonic time and wall clock. Integer arithmetic; results beyond 64 bits are -1. Pure.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ struct Clock {
 // Thousandths of "100.000000", 50, "38.4"; 0 where it is no such number or beyond 10 THz.
 int64_t KilohertzOf(std::string_view megahertz);
 
-// The value of "key: value" lines; nothing where the key is not there or its value is no number.
+// The value of "key: value" lines; nothing where the key is missing or its value is no number.
 std::optional<int64_t> LogValue(std::string_view text, std::string_view key);
 
 // Of a folder PROF_*/device_<N>, whose ticks are those of the device; nothing where one of its
@@ -35,7 +35,7 @@ std::optional<int64_t> LogValue(std::string_view text, std::string_view key);
 std::optional<Clock> DeviceClockOf(const std::string& device_folder, int32_t device,
                                    const Clock& host);
 
-// Of what a device samples by time.
+// Clocks of the values that a device samples.
 struct SampleClocks {
   std::optional<int64_t> device_start_ns;  // of its own monotonic clock, at the clock's start
   std::optional<Clock> driver;             // of ticks that the driver takes on the host
@@ -44,7 +44,7 @@ struct SampleClocks {
 SampleClocks SampleClocksOf(const std::string& device_folder, int32_t device, const Clock& host,
                             const Clock& device_clock);
 
-// What info.json of a device tells of it.
+// The facts in info.json of a device.
 struct DeviceInfo {
   int64_t chip = -1;
   double aic_mhz = 0;  // configured
@@ -53,14 +53,14 @@ struct DeviceInfo {
 };
 DeviceInfo DeviceInfoOf(const std::string& device_folder, int32_t device);
 
-// The process that PROF_*/host is about, 0 where it does not say.
+// The process that was profiled, from PROF_*/host; 0 where unknown.
 int64_t PidOf(const std::string& prof_folder);
 
 // Of the folder PROF_*/host, nothing where it lacks one of its parts.
 std::optional<Clock> HostClockOf(const std::string& prof_folder);
 
-// Of the framework's records in a span folder: the clock of PROF_*/host beside them, where that is
-// whole, else what profiler_info*.json holds.
+// Of the framework's records in a span folder: the clock of the PROF_*/host in the same folder,
+// where that is complete, else the one in profiler_info*.json.
 Clock FrameworkClockOf(const std::string& span_folder);
 
 }  // namespace sonde::importers::raw

@@ -1,9 +1,9 @@
-// When the pipelines of a core of chips 15 and 16 were at work, and the checkpoints of kernels
+// Working times of the pipelines of a core of chips 15 and 16, and the checkpoints of kernels
 // (instr.biu_perf_group<N>_<core>).
 //
-// Words of 32 bits: four stamps tell a moment in ticks of the device and the block that ran; each
-// other word tells how many cycles of the core passed since the last, and which pipelines work from
-// then on. One thread.
+// Words of 32 bits: four stamps give a moment in ticks of the device and the block that ran. Each
+// other word has the cycles of the core since the last one, and the pipelines that work from then
+// on. One thread.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
-// Raw records that are damaged: each kind of file cut off at every byte, and each byte turned.
-// Nothing may crash, what is cut off within a record is counted, what other files tell is there.
+// Raw records that are damaged: each kind of file cut off at every byte, and each byte changed.
+// Nothing may crash, cut records are counted, and the data of other files is imported.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -29,7 +29,7 @@ struct Kind {
   size_t record = 0;  // of which size; 0: text, or of any
 };
 
-// What every folder has: a call, the task that it launched, and its run on the device.
+// In every folder: a call, the task that it launched, and its run on the device.
 std::vector<Kind> Base(const Setting& setting) {
   const std::string track =
       Record(uint16_t{0}, uint16_t{7}, uint32_t{3}, uint64_t{200}, uint64_t{0}).Of(40);
@@ -294,7 +294,7 @@ class RawDamageTest : public ::testing::TestWithParam<Setting> {
   struct Found {
     size_t tasks = 0;
     size_t named = 0;  // of them those that are the call's
-    int64_t cut = 0;   // issues that say so
+    int64_t cut = 0;   // issues of cut files
     int64_t unread = 0;
     int64_t bad = 0;
   };
@@ -383,7 +383,7 @@ TEST_P(RawDamageTest, EveryOtherFileOfAnotherMagic) {
   }
 }
 
-// The later record first, the later line first: what they say of the task stays.
+// The later record first, the later line first: the data of the task is the same.
 TEST_P(RawDamageTest, EveryOtherFileBackwards) {
   for (const Kind& kind : Others(GetParam())) {
     std::string backwards;

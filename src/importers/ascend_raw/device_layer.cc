@@ -50,8 +50,8 @@ RanTask Ran(const StarsLog& begin, uint64_t end) {
           .is_sub_task = begin.is_sub_task};
 }
 
-// Places of rows when those of each stream stand together, in the order in which they came: Count
-// for each, Begin, then Take for each.
+// Places of rows when they are grouped by stream, in the order in which they came: Count for each,
+// Begin, then Take for each.
 class StreamSlots {
  public:
   void Count(uint16_t stream) { ++next_[size_t{stream} + 1]; }
@@ -63,8 +63,8 @@ class StreamSlots {
   std::vector<uint32_t> next_ = std::vector<uint32_t>(size_t{UINT16_MAX} + 2);
 };
 
-// The host's tasks on a device, sorted by what tells them apart: on each stream that is mostly the
-// order in which they were launched.
+// The host's tasks on a device, sorted by their key: on each stream that is mostly the order in
+// which they were launched.
 class LaunchedTasks {
  public:
   struct Launched {
@@ -124,7 +124,7 @@ class LaunchedTasks {
   std::vector<size_t> last_ = std::vector<size_t>(size_t{UINT16_MAX} + 1);  // search, by stream
 };
 
-// Which tasks follow each other on each stream, one stream behind the other.
+// The tasks of each stream in their order, one stream behind the other.
 Records<uint32_t> ByStream(const Records<RanTask>& tasks, base::SpillPool* pool) {
   StreamSlots slots;
   for (const RanTask& task : tasks) slots.Count(task.place.stream);
@@ -196,8 +196,7 @@ Records<RanTask> DeviceLayer::Join(const HostLayer& host) {
   return ran;
 }
 
-// Where the host launched several of what looks the same, and several ran, none knows which is
-// which.
+// Where the host launched several tasks with one key, and several ran, they cannot be matched.
 void DeviceLayer::SetHosts(const HostLayer& host, Records<RanTask>& tasks) {
   LaunchedTasks launched(device_, host.tasks(), rows_.pool());
   bool are_several = false;
@@ -220,7 +219,7 @@ void DeviceLayer::SetHosts(const HostLayer& host, Records<RanTask>& tasks) {
   }
 }
 
-// Unique numbers stand without their stream.
+// Unique numbers have no stream.
 void DeviceLayer::SetStreams(const HostLayer& host, Records<RanTask>& tasks) {
   NumberTable<uint16_t> stream_of(rows_.pool());
   for (const HostTask& task : host.tasks()) {
@@ -245,7 +244,7 @@ void DeviceLayer::SortLogs() {
 }
 
 // A begin and the next end of the same place. Places where another begin comes in between, or an
-// end without a begin, are looked at as a whole.
+// end without a begin, are matched as a whole.
 Records<RanTask> DeviceLayer::Pair() {
   SortLogs();
   Records<RanTask> tasks = NoRecords<RanTask>();
@@ -336,8 +335,8 @@ void DeviceLayer::PairOf(std::span<const StarsLog* const> begins,
   if (alone > 0) rows_.issues.Add(kTaskUnpaired, "stars_soc", -1, alone);
 }
 
-// Numbers of tasks begin anew at each flip of their stream. It is recorded a little late: tasks
-// before it whose numbers are those of the new round belong to that.
+// Numbers of tasks restart at each flip of their stream. It is recorded a little late: tasks before
+// it whose numbers are those of the new round belong to that.
 void DeviceLayer::SetBatches(Records<RanTask>& tasks) {
   if (chip_.is_v6() || flips_.empty()) return;
   constexpr uint16_t kDestroyed = 0xFFFF;

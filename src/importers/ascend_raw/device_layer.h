@@ -1,4 +1,4 @@
-// What one device did: begin and end of its tasks from its log, joined to what the host launched.
+// The work of one device: begin and end of its tasks from its log, joined to the host's launches.
 //
 // Memory: 32 bytes a record of the log, 48 a task, in the rows' pool. One thread. Units: ticks of
 // the device until they become rows.
@@ -25,7 +25,7 @@ struct RanTask {
   uint32_t context = kNoContext;
   uint16_t type = 0;
   bool is_sub_task = false;
-  const HostTask* host = nullptr;  // what launched it
+  const HostTask* host = nullptr;  // its launch
 };
 
 class DeviceLayer {
@@ -35,14 +35,14 @@ class DeviceLayer {
   DeviceLayer(const DeviceLayer&) = delete;
   DeviceLayer& operator=(const DeviceLayer&) = delete;
 
-  // False where nothing is made of the stream. `other`: gets records of the scheduler's log that
-  // tell no task.
+  // False where nothing is made of the stream. `other`: gets records of the scheduler's log without
+  // a task.
   using TakeOther = std::function<void(std::string_view record)>;
   bool Read(const Stream& stream, bool expands_streams, const TakeOther& other = {});
   // When all are read: the tasks in the order of their begin.
   Records<RanTask> Join(const HostLayer& host);
 
-  // What the firmware's track holds beside flips.
+  // The firmware's track without flips.
   const std::vector<TrackStep>& steps() const { return steps_; }
   const std::vector<TaskFlip>& flips() const { return flips_; }
   int32_t device() const { return device_; }

@@ -1,4 +1,4 @@
-// All that the folder of one device holds (PROF_*/device_<N>), read stream by stream and made rows.
+// The folder of one device (PROF_*/device_<N>), read stream by stream and turned into rows.
 //
 // One thread. Memory: that of its layers.
 #pragma once

@@ -1,5 +1,5 @@
 // Records of a device's own log: STARS and, on older chips, HWTS (begin and end of tasks), the
-// firmware's track (flips), and how stream and task stand in them. Pure.
+// firmware's track (flips), and the encoding of stream and task in them. Pure.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ inline constexpr RecordForm kStarsFormV6{32, 2, 0x6BD3};
 inline constexpr RecordForm kHwtsForm{64};
 inline constexpr RecordForm kTrackForm{40};
 
-// Which layouts a chip has.
+// The layouts of a chip.
 struct Chip {
   int64_t id = -1;
   bool is_v6() const { return id == 15 || id == 16; }
@@ -24,7 +24,7 @@ struct Chip {
   bool is_hwts() const { return id >= 0 && id <= 4; }
 };
 
-// Where a task ran: its stream and number as the host knows them.
+// The place of a task: its stream and number as the host knows them.
 struct TaskPlace {
   uint16_t stream = 0;
   uint32_t task = 0;
@@ -35,7 +35,7 @@ struct StarsLog {
   uint64_t time = 0;
   TaskPlace place = {};
   uint32_t context = kNoContext;
-  uint32_t order = 0;  // of the records, set by who keeps it
+  uint32_t order = 0;  // of the records, set by the owner
   uint16_t type = 0;   // of the queue, or of the sub-task
   uint8_t counter = 0;
   bool is_begin = false;
@@ -44,7 +44,7 @@ struct StarsLog {
 // Nothing for other kinds of records.
 std::optional<StarsLog> ReadStars(std::string_view record, const Chip& chip, bool expands_streams);
 
-// Of chips with HWTS; nothing for what is neither begin nor end.
+// Of chips with HWTS; nothing for records that are neither begin nor end.
 std::optional<StarsLog> ReadHwts(std::string_view record);
 
 struct TaskFlip {

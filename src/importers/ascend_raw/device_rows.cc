@@ -16,7 +16,7 @@ int32_t KnownRank(uint32_t rank) {
   return rank <= INT32_MAX ? static_cast<int32_t>(rank) : store::kNone;
 }
 
-// As the device has it.
+// In the device's form.
 std::string TypeOf(const Chip& chip, const RanTask& ran) {
   if (ran.is_sub_task) return SubTaskName(ran.type);
   return chip.is_hwts() ? HwtsTypeName(ran.type) : SqeTypeName(ran.type, chip.is_v6());
@@ -82,7 +82,7 @@ int32_t DeviceTables::StreamTrack(const ascend::Place& place) {
   return known->second;
 }
 
-// The type that the host knows says more than that of the device's queue, but for parts of FFTS+.
+// The host's type is more precise than that of the device's queue, except for parts of FFTS+.
 void DeviceTables::SetKind(const DeviceLayer& layer, const RanTask& ran, const HcclTask* transfer,
                            ascend::DeviceTask& task) {
   const HostTask* host = ran.host;

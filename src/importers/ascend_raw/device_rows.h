@@ -46,9 +46,9 @@ class DeviceTables {
     int32_t group = store::kNone;
     std::vector<std::pair<int32_t, const HcclTask*>> transfers;  // by index of rows.tasks
     bool is_warm_up = false;
-    int32_t kernel = -1;  // of a fused operator: what runs it, in place of the call's name
+    int32_t kernel = -1;  // of a fused operator: its kernel, in place of the call's name
     uint64_t group_hash = 0;
-    const AiCpuOperation* facts = nullptr;  // what the device says of it
+    const AiCpuOperation* facts = nullptr;  // the device's facts
   };
 
   using Part = AiCpuCommunication::Part;
@@ -83,7 +83,7 @@ class DeviceTables {
   int32_t flow_kind_ = store::kNone;  // name, likewise
   int64_t next_alone_;  // connection of a task that no call launched: one that no call has
   std::map<std::pair<int32_t, int32_t>, int32_t> stream_tracks_;  // by device and stream
-  // Of rows.kinds, by what makes them differ: kernel, name of another task, type, context, model.
+  // Of rows.kinds, by their key: kernel, name of another task, type, context, model.
   std::map<std::tuple<int32_t, int32_t, int32_t, uint32_t, int64_t>, int32_t> kinds_;
   // By call and device; of fused operators also by communicator.
   std::map<std::tuple<int32_t, int32_t, uint64_t>, Operation> operations_;

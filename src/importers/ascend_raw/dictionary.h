@@ -1,6 +1,6 @@
 // The texts that raw records of the host name by numbers.
 //
-// Two dictionaries of lines: "<hash>:<text>" and "<level>_<type>:<text>". Numbers that stand in
+// Two dictionaries of lines: "<hash>:<text>" and "<level>_<type>:<text>". Numbers that are in
 // neither are their own text, and counted. One thread.
 #pragma once
 

@@ -19,7 +19,7 @@ using base::JoinPath;
 
 std::vector<base::DirectoryEntry> EntriesOf(const std::string& folder) {
   auto entries = base::ListDirectory(folder);
-  if (!entries.ok()) return {};  // not there: nothing lies in it
+  if (!entries.ok()) return {};  // no such folder
   return *std::move(entries);
 }
 
@@ -46,7 +46,7 @@ std::optional<std::pair<std::string, int64_t>> SliceOf(std::string_view file, bo
   return std::pair(std::string(name), *number);
 }
 
-// What writers and readers of slices leave beside them.
+// Files that writers and readers of slices leave in the folder.
 bool IsBesideSlice(std::string_view file) {
   return file.ends_with(".done") || file.ends_with(".complete") || file.ends_with(".zip");
 }
@@ -101,7 +101,7 @@ void TakeProf(const std::string& folder, const std::string& relative, Files& fil
     TakeSettings(part, files);
     prof.parts.push_back(std::move(part));
   }
-  // The host first: what the devices did is joined to it.
+  // The host first: the devices' work is joined to it.
   std::stable_sort(prof.parts.begin(), prof.parts.end(),
                    [](const ProfPart& a, const ProfPart& b) { return a.device < b.device; });
   files.profs.push_back(std::move(prof));

@@ -1,4 +1,4 @@
-// What lies in a folder of raw records, found by names. Pure; opens folders only.
+// The files in a folder of raw records, found by names. Pure; opens folders only.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ struct Prof {
   std::string relative;  // "" where it was named itself
   std::vector<ProfPart> parts;
   bool HasData() const;
-  // Whether host and device are there, and each of its parts has data.
+  // Whether host and device exist, and each part has data.
   bool IsWhole() const;
 };
 
@@ -50,8 +50,7 @@ struct Files {
 
 Files FindFiles(const std::string& path);
 
-// Whether raw records are to be read although finished results lie beside them
-// (SONDE_ASCEND_RAW=1).
+// Whether raw records are to be read although the folder has finished results (SONDE_ASCEND_RAW=1).
 bool PrefersRaw();
 
 }  // namespace sonde::importers::raw

@@ -278,8 +278,8 @@ void FrameworkLayer::PairForwardBackward() {
   }
 }
 
-// The framework numbers its threads; which that is shows at the operator whose backward one tells
-// the number.
+// The framework numbers its threads: a backward operator has the number of its forward operator's
+// thread, whose id is known.
 void FrameworkLayer::SetForwardThreads() {
   std::map<uint64_t, int32_t> thread_of_number;
   for (const auto& [sequence, ends] : ends_) {

@@ -1,4 +1,4 @@
-// FRAMEWORK/torch.*: what PyTorch and its task queue did, into rows.
+// FRAMEWORK/torch.*: operators of PyTorch and its task queue, as rows.
 //
 // A task of the device is launched by a thread that takes it off a queue: from the launch over the
 // entry of the queue to the operator that put it there. Memory: three numbers an operator, one
@@ -25,7 +25,7 @@
 
 namespace sonde::importers::raw {
 
-// Which range of a thread is open at a moment. Filled, sorted once, then asked.
+// Finds the range of a thread that is open at a moment. Filled, sorted once, then queried.
 class OpenRanges {
  public:
   struct Range {
@@ -70,10 +70,10 @@ class FrameworkLayer {
   // When all are read: arrows, steps, blocks of memory.
   void Finish();
 
-  // The operator that asked for what the thread does at that moment, over the queue or directly.
+  // The operator that requested the work of the thread at that moment, over the queue or directly.
   int32_t OperatorAt(int64_t tid, int64_t at) const;
-  // Where on which thread it was asked for: for threads that take entries off the queue where the
-  // entry was put there, else the same; nothing where no entry is open.
+  // Thread and moment of the request: for threads that take entries off the queue those at which
+  // the entry was queued, else the same; nothing where no entry is open.
   std::optional<std::pair<int64_t, int64_t>> AskedAt(int64_t tid, int64_t at) const;
 
   int64_t pid() const { return pid_; }

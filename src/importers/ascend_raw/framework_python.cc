@@ -22,7 +22,7 @@ void FrameworkLayer::AddPythonCalls() {
   }
 }
 
-// A return ends the call that was made last; what never returned ends with the thread's records.
+// A return ends the last call; calls without a return end with the thread's records.
 void FrameworkLayer::ReplayThread(int64_t tid, base::SpillVector<Call>& calls) {
   std::sort(calls.begin(), calls.end(), [](const Call& a, const Call& b) {
     return a.ts != b.ts ? a.ts < b.ts : a.order < b.order;

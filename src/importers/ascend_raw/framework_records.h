@@ -1,10 +1,10 @@
-// The files of FRAMEWORK/torch.*: how they are laid out, and their records one by one.
+// The files of FRAMEWORK/torch.*: their layout, and their records one by one.
 //
 // Files of frames: u16 type, u32 length, then that many bytes, which are a struct of fixed size and
 // behind it fields of the same form (u16 id, u32 length, text). Files of plain structs: one behind
 // the other. All little-endian. A frame that passes the end of the file ends it and is counted;
-// what is too short for its kind, or of another kind, is skipped and counted. Texts point into the
-// file's bytes. Times are ticks or nanoseconds (clock.h). One thread.
+// frames that are too short for their kind, or of another kind, are skipped and counted. Texts
+// point into the file's bytes. Times are ticks or nanoseconds (clock.h). One thread.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@
 
 namespace sonde::importers::raw {
 
-// One file on its way: what is read, and where problems are counted.
+// The file that is read, and the counter of its problems.
 struct RecordFile {
   std::string_view name;
   std::string_view bytes;
@@ -127,7 +127,7 @@ struct FileLayout<GcRecord> {
   static constexpr size_t kSize = 24;
 };
 
-// A frame's value, and where it begins; false at the end of the file.
+// A frame's value and its position; false at the end of the file.
 struct Frame {
   uint16_t type = 0;
   std::string_view value = {};

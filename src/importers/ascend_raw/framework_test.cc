@@ -1,5 +1,4 @@
-// The framework's raw records: what they mean, and what becomes of files that are cut off or
-// garbled.
+// The framework's raw records: their meaning, and files that are cut off or garbled.
 #include "importers/ascend_raw/framework.h"
 
 #include <gtest/gtest.h>
@@ -110,7 +109,7 @@ std::vector<std::pair<std::string, std::string>> SpanFiles() {
 
 class FrameworkTest : public ::testing::Test {
  protected:
-  // With the bytes of one of the files in place of what it holds.
+  // With other bytes in place of the content of one of the files.
   void Read(std::string_view other_file = {}, std::string_view bytes = {}) {
     for (const auto& [name, content] : SpanFiles()) {
       const bool is_other = name == other_file;
@@ -175,7 +174,7 @@ TEST_F(FrameworkTest, ABlockHasBothItsReleases) {
   EXPECT_EQ(rows_.memory_events[1].size_bytes, 0) << "counted when it was freed";
 }
 
-TEST_F(FrameworkTest, PythonCallsNestAndWhatIsMissingIsCounted) {
+TEST_F(FrameworkTest, PythonCallsNestAndMissingOnesAreCounted) {
   Read();
   EXPECT_EQ(Slice("a.py(1): f").dur, 2500) << "it never returned: to the last record";
   EXPECT_EQ(Slice("nn.Module: Linear_0").dur, 1000);

@@ -123,7 +123,7 @@ void HostFacts::Build(HostLayer& host, int64_t pid) {
   units_.Build(host, pid);
 }
 
-// A record belongs to the model in whose call it lies.
+// A record belongs to the model whose call contains it.
 void HostFacts::AddFusions(HostLayer& host) {
   Dictionary& dictionary = host.dictionary();
   base::JsonWriter json(nullptr);
@@ -206,7 +206,8 @@ void HostFacts::AddEvent(const MemoryChange& change, int64_t pid) {
   rows_.memory_events.push_back(event);
 }
 
-// A size above 0 begins the life of a block, one below ends that of the same operator and address.
+// A size above 0 begins the life of a block; one below 0 ends that of the same operator and
+// address.
 void HostFacts::AddMemory(Dictionary& dictionary, int64_t pid) {
   SortByTime(memory_, rows_.pool());
   std::map<std::tuple<uint64_t, uint64_t, uint32_t>, size_t> open;  // of memory_blocks

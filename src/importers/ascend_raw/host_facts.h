@@ -1,7 +1,8 @@
-// What the host recorded beside its calls and launches: models, fused operators, memory of the
-// graph engine, streams that one stream of a model became, groups of threads.
+// Further records of the host, besides its calls and launches: models, fused operators, memory of
+// the graph engine, streams that one stream of a model became, groups of threads.
 //
-// All are small but the memory's events. One thread. Units: ticks of the host until they are rows.
+// All are small except the memory's events. One thread. Units: ticks of the host until they are
+// rows.
 #pragma once
 
 #include <array>
@@ -60,7 +61,7 @@ class HostFacts {
 
   void TakeFusion(std::string_view record, const Stream& stream);
   void TakeMemory(std::string_view record);
-  // One number and a list of those that belong to it, whose length stands at `count_at`.
+  // One number and a list of those that belong to it, whose length is at `count_at`.
   void TakePairs(std::string_view record, uint32_t first, size_t count_at, uint32_t most,
                  std::set<std::pair<uint32_t, uint32_t>>& pairs);
   void TakeCommunicator(std::string_view record);
@@ -78,7 +79,7 @@ class HostFacts {
   std::vector<StaticMemory> static_memory_;
   std::vector<CommunicationStreams> communicators_;
   std::set<std::pair<uint32_t, uint32_t>> streams_;  // of a model, of the device
-  std::set<std::pair<uint32_t, uint32_t>> threads_;  // that told of it, that belongs to it
+  std::set<std::pair<uint32_t, uint32_t>> threads_;  // the reporting thread, a member
   base::SpillVector<MemoryChange> memory_{base::SpillAllocator<MemoryChange>(rows_.pool())};
 };
 

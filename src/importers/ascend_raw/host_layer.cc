@@ -9,7 +9,7 @@
 namespace sonde::importers::raw {
 namespace {
 
-// Of a call of level acl: what part of the interface it belongs to.
+// Of a call of level acl: its part of the interface.
 std::string_view GroupName(uint32_t type) {
   constexpr std::array<std::string_view, 12> kNames = {
       "",          "ACL_OP", "ACL_MODEL", "ACL_RTS",   "ACL_OTHERS", "ACL_NN", "ACL_ASCENDC",
@@ -230,12 +230,12 @@ const HostLayer::CallKind& HostLayer::KindOf(const Api& api) {
               : group.empty() ? rows_.names.Intern(std::to_string(api.type >> 16U))
                               : rows_.names.Intern(group);
   kind.id = is_acl ? kind.name : rows_.names.Intern("0");
-  // Models and steps have numbers in place of names.
+  // Models and steps have numbers instead of names.
   kind.has_number = api.level == kLevelModel || dictionary_.View(kind.name) == "step_info";
   return kind;
 }
 
-// Calls of one kind about one thing share theirs.
+// Calls of one kind with one item share an argument set.
 int32_t HostLayer::ArgumentsOf(const Api& api, const CallKind& kind) {
   const int32_t item = api.item == 0     ? rows_.names.Intern("0")
                        : kind.has_number ? rows_.names.Intern(std::to_string(api.item))

@@ -1,9 +1,9 @@
-// What the host launched: calls of the vendor's library, and the tasks that they sent to devices.
+// The host's launches: calls of the vendor's library, and the tasks that they sent to devices.
 //
-// Calls of a thread contain each other. A task was launched where its record lies: by the innermost
-// call of an operator (node), within a call of communication or not. The descriptions of an
-// operator lie in the same call. Memory: the records, in the rows' pool; lists, shapes and kernels
-// that many have in common once. One thread. Units: ticks of the host.
+// Calls of a thread contain each other. A task was launched by the innermost call of an operator
+// (node) around its record, within a call of communication or not. The descriptions of an operator
+// are in the same call. Memory: the records, in the rows' pool; lists, shapes and kernels that many
+// have in common once. One thread. Units: ticks of the host.
 #pragma once
 
 #include <algorithm>
@@ -41,10 +41,10 @@ struct Api {
   uint16_t level = 0;
 };
 
-// A task as the host sent it off.
+// A task as the host launched it.
 struct HostTask {
   const TaskTrack* track = nullptr;
-  uint32_t number = 0;  // as the device's log has it
+  uint32_t number = 0;  // as in the device's log
   uint32_t batch = 0;
   uint32_t context = kNoContext;
   int32_t type = store::kNone;    // name
@@ -88,7 +88,7 @@ class HostLayer {
   void Build(int64_t pid);
 
   const Records<Api>& apis() const { return apis_; }
-  // Of an index of apis(): what ties it to the tasks that it launched, and its row.
+  // Of an index of apis(): its connection to the tasks that it launched, and its row.
   int64_t IdOf(int32_t api) const { return first_id_ + api; }
   int32_t SliceOf(int32_t api) const { return first_slice_ + api; }
   const Records<HostTask>& tasks() const { return tasks_; }
@@ -101,14 +101,14 @@ class HostLayer {
   const CopyInfo* CopyOf(const TaskTrack& track) const;
   // The operator's call around another one, itself where there is none.
   int32_t OuterNodeOf(int32_t api) const;
-  // The number of the model in whose call that lies.
+  // The number of the model whose call contains it.
   std::optional<int64_t> ModelAt(const Head& head) const;
   Dictionary& dictionary() { return dictionary_; }
   const Clock& clock() const { return clock_; }
   bool expands_streams() const { return expands_streams_; }
 
  private:
-  // What lies in a call: indices, -1 none.
+  // The content of a call: indices, -1 none.
   struct Facts {
     int32_t basic = -1;
     int32_t operation = -1;
@@ -129,7 +129,7 @@ class HostLayer {
     int32_t level = store::kNone;
     int32_t mode = store::kNone;
     int32_t id = store::kNone;
-    bool has_number = false;  // in place of the name of what it is about
+    bool has_number = false;  // instead of the name of its item
     uint32_t number = 0;      // of the kind
   };
   // Of calls that are alike.
@@ -140,7 +140,7 @@ class HostLayer {
     const CallKind* kind = nullptr;
     int32_t args = store::kNone;
   };
-  // What the type of a task says.
+  // Facts of a task's type.
   struct TaskKind {
     int32_t name = store::kNone;
     bool is_compute = false;  // where an operator launched it

@@ -1,4 +1,4 @@
-// Records of the host: what the vendor's library did and launched. Pure.
+// Records of the host: calls and launches of the vendor's library. Pure.
 //
 // Every record begins with magic 0x5A5A, level, type, thread; times are ticks of the host. A record
 // of 40 bytes is a call, or one end of one; of 64 a compact record; of 256 an additional one.
@@ -24,7 +24,7 @@ struct Head {
   uint16_t level = 0;
   uint32_t type = 0;
   uint32_t tid = 0;
-  uint32_t number = 0;  // of calls: of the request; else which of its stream, set by who keeps it
+  uint32_t number = 0;  // of calls: of the request; else its place in the stream, set by the owner
   uint64_t time = 0;
 };
 
@@ -43,7 +43,7 @@ struct TaskTrack {
   uint16_t device = 0;
   bool is_dpu = false;
   uint16_t stream = 0;
-  uint32_t task = 0;  // as it stands there: a flip number in the high half, or a unique number
+  uint32_t task = 0;  // raw: a flip number in the high half, or a unique number
   uint64_t type = 0;  // of the type dictionary
   uint64_t kernel = 0;
   bool has_blocks = false;
@@ -69,7 +69,7 @@ struct Tensor {
   std::array<uint32_t, 8> shape = {};  // 0 ends it
 };
 
-// A record with a list; its bytes, nothing where it is longer than can be.
+// A record with a list; its bytes, nothing where the length is impossible.
 struct ListRecord {
   Head head = {};
   std::string_view bytes = {};
@@ -97,7 +97,7 @@ struct HcclTask {
   uint32_t data_type = 0;
   uint32_t link = 0;
   uint32_t transport = 0;
-  int32_t next = -1;  // of the same call, set by who keeps it
+  int32_t next = -1;  // of the same call, set by the owner
 };
 
 struct NodeAttributes {

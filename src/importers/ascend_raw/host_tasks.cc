@@ -1,4 +1,4 @@
-// The tasks that the host launched, told apart by device, stream, task, batch and context.
+// The tasks that the host launched, identified by device, stream, task, batch and context.
 #include <algorithm>
 #include <array>
 #include <set>
@@ -10,7 +10,7 @@
 namespace sonde::importers::raw {
 namespace {
 
-constexpr uint64_t kFlip = 98;  // numbers of tasks begin anew
+constexpr uint64_t kFlip = 98;  // numbers of tasks restart
 constexpr uint64_t kMaintenance = 6;
 constexpr uint32_t kDestroyed = 0xFFFF;  // of a flip: the stream came to its end
 constexpr uint32_t kFftsMarker = 6;      // task types of operators
@@ -47,8 +47,8 @@ void Join(const Tensor& tensor, Joined& joined) {
 
 }  // namespace
 
-// Numbers of tasks have 16 bits: a flip says that they begin anew. It is sent between two tasks, so
-// that those of the new round may lie before it.
+// Numbers of tasks have 16 bits: a flip marks their restart. It is sent between two tasks, so that
+// tasks of the new round may come before it.
 Records<uint32_t> HostLayer::BatchIds() {
   SortByTime(tracks_, rows_.pool());
   Records<uint32_t> batches = NoRecords<uint32_t>();
@@ -97,7 +97,7 @@ const HostLayer::TaskKind& HostLayer::TaskKindOf(const TaskTrack& track) {
   return kind;
 }
 
-// Whether what the call launches is an operator.
+// Whether the call launches an operator.
 bool HostLayer::IsOfOperator(int32_t node) {
   const Api& call = apis_[static_cast<size_t>(node)];
   return dictionary_.View(KnownOf(call).kind->name) != "step_info" &&
@@ -138,7 +138,7 @@ void HostLayer::AddTask(const TaskTrack& track, uint32_t batch) {
   tasks_.push_back(task);
 }
 
-// A task for each context of the operator, and one that stands for them all and is no operator.
+// A task for each context of the operator, and one for all of them, which is no operator.
 void HostLayer::AddCompute(HostTask task, int32_t node, const TaskKind& kind) {
   task.kernel = KernelOf(node, *task.track, /*is_communication=*/false);
   const int32_t contexts = FactsOf(node).contexts;

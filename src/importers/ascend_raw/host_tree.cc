@@ -1,4 +1,4 @@
-// Which call contains which record.
+// Finds the call that contains a record.
 #include <algorithm>
 #include <map>
 #include <unordered_map>
@@ -30,8 +30,8 @@ std::unordered_map<uint32_t, size_t> CallsOfThreads(const Records<Api>& apis,
 
 }  // namespace
 
-// Calls of operators all count; of the other levels one that overlaps the last one of its thread
-// and level says nothing new.
+// Calls of operators all count; on other levels a call that overlaps the last one of its thread and
+// level is left out.
 void HostLayer::BuildTree() {
   struct Thread {
     Records<Node>* nodes = nullptr;

@@ -19,12 +19,12 @@ namespace {
 
 using base::Concat;
 
-// Moments are told by a line "time <ns>".
+// A line "time <ns>" gives the moment of the lines behind it.
 std::optional<int64_t> HostMomentOf(const std::vector<std::string_view>& words) {
   return words.size() < 2 ? std::nullopt : base::ParseInt64(words[1]);
 }
 
-// What a thread of the process used until now, and where it ran last.
+// Processor time of a thread of the process until now, and its last processor.
 struct ThreadUse {
   double ticks = 0;
   int64_t processor = 0;
@@ -72,11 +72,11 @@ struct ProcessorSample {
   std::map<int64_t, ThreadUse> threads;
 };
 
-// A processor has what those threads used that ran on it last. `processors`: their number; 0
+// The use of a processor is that of the threads that ran on it last. `processors`: their number; 0
 // unknown.
 template <class Add>
-void TellProcessors(const ProcessorSample& before, const ProcessorSample& now, double processors,
-                    const Add& add) {
+void AddProcessorUsage(const ProcessorSample& before, const ProcessorSample& now, double processors,
+                       const Add& add) {
   const double passed = now.ticks - before.ticks;
   if (!now.moment || !before.moment || passed <= 0) return;
   double all = 0;
@@ -100,11 +100,11 @@ struct NetworkSample {
   std::vector<std::pair<std::string, int64_t>> bytes;  // by card, in the order of the text
 };
 
-// What went over the cards since the sample before, on average of them, as a share of what the last
-// of them can do (`cards`: bytes a second).
+// Traffic of the cards since the sample before, on average of them, as a share of the speed of the
+// last one (`cards`: bytes a second).
 template <class Add>
-void TellNetwork(const NetworkSample& before, const NetworkSample& now,
-                 const std::map<std::string, double>& cards, const Add& add) {
+void AddNetworkUsage(const NetworkSample& before, const NetworkSample& now,
+                     const std::map<std::string, double>& cards, const Add& add) {
   if (!now.moment || !before.moment || *now.moment <= *before.moment) return;
   double all = 0;
   double count = 0;
@@ -187,7 +187,7 @@ void HostUsage::ReadProcessors(const Stream& stream) {
   ProcessorSample now;
   bool is_uptime = false;
   const auto close = [&] {
-    TellProcessors(before, now, processors_, [&](const std::string& name, double value) {
+    AddProcessorUsage(before, now, processors_, [&](const std::string& name, double value) {
       Add(name, *before.moment, value);
     });
     before = std::exchange(now, {});
@@ -238,11 +238,11 @@ void HostUsage::ReadMemory(const Stream& stream) {
   }
 }
 
-// What iotop printed, "start_time <ns>" before all: a line a sample, whose moments are not told.
+// The output of iotop, begun by "start_time <ns>": a line a sample, without times.
 void HostUsage::ReadDisk(const Stream& stream) {
   constexpr size_t kRead = 4;
   constexpr size_t kShare = 10;
-  constexpr double kMostNs = 1e15;  // a file may tell anything
+  constexpr double kMostNs = 1e15;  // a file may have any value
   const auto interval =
       static_cast<int64_t>(std::clamp(kNsPerSecond / disk_samples_, 1.0, kMostNs));
   int64_t at = 0;
@@ -278,8 +278,9 @@ void HostUsage::ReadNetwork(const Stream& stream) {
   NetworkSample before;
   NetworkSample now;
   const auto begin = [&](std::optional<int64_t> moment) {
-    TellNetwork(before, now, cards_,
-                [&](const std::string& name, double value) { Add(name, *before.moment, value); });
+    AddNetworkUsage(before, now, cards_, [&](const std::string& name, double value) {
+      Add(name, *before.moment, value);
+    });
     before = std::exchange(now, {});
     now.moment = moment;
   };

@@ -1,11 +1,10 @@
-// What the host was sampled for beside the device, as counters: the use of its processors by the
-// process, of memory, disks and network (host_cpu.data, host_mem.data, host_disk.data,
-// host_network.data).
+// Samples of the host, as counters: the use of its processors by the process, of memory, disks and
+// network (host_cpu.data, host_mem.data, host_disk.data, host_network.data).
 //
 // Texts that the collector took from /proc and from iotop; moments are nanoseconds of the monotonic
 // clock. Counters have the names and units of databases (ascend/counter_tables.h). A value holds
-// from the sample before on, so that the last sample has none; network beyond what a card can do
-// is told as it is. One thread.
+// from the sample before on, so that the last sample has none; network traffic beyond the speed of
+// a card is kept. One thread.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +40,7 @@ class HostUsage {
   double processors_ = 0;                // their number; 0 unknown
   double ticks_per_second_ = 0;          // of the kernel's accounting; 0 unknown
   double disk_samples_ = 0;              // a second; 0 unknown
-  std::map<std::string, double> cards_;  // bytes a second that a network card can do
+  std::map<std::string, double> cards_;  // speed of network cards, bytes a second
 };
 
 }  // namespace sonde::importers::raw

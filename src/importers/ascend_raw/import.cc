@@ -38,9 +38,9 @@ bool HasFinished(const std::string& path) {
   return !span.databases.empty() || !span.analysis.empty() || span.has_texts();
 }
 
-// Texts of the device tool say nothing of the framework, whose records lie beside them. Where those
-// of host and device do, too, all is read from records, and so joined.
-bool TellMore(const raw::Files& files, const std::string& path) {
+// Texts of the device tool do not cover the framework, whose records are in the same folder. Where
+// the records of host and device are there, too, everything is read from records, and so joined.
+bool RecordsHoldMore(const raw::Files& files, const std::string& path) {
   const AscendSpan span = FindSpan(path);
   return span.databases.empty() && !FrameworkRecordsBeside(span).empty() && !files.profs.empty() &&
          std::all_of(files.profs.begin(), files.profs.end(),
@@ -157,7 +157,7 @@ bool IsAscendRaw(const std::string& path) {
                         std::any_of(files.profs.begin(), files.profs.end(),
                                     [](const raw::Prof& prof) { return prof.HasData(); });
   if (!has_data) return false;
-  if (HasFinished(path) && !raw::PrefersRaw() && !TellMore(files, path)) return false;
+  if (HasFinished(path) && !raw::PrefersRaw() && !RecordsHoldMore(files, path)) return false;
   // MindSpore's records have a reader of their own.
   return !files.framework.empty() || !mindspore::FindFiles(path).HasTrace();
 }

@@ -1,6 +1,6 @@
 // Raw records of Ascend's profilers, read without the vendor's software: FRAMEWORK/torch.* of a
-// span folder with its PROF_*, or a PROF_* alone. See importers/importer.h. Finished results beside
-// them are taken in their stead, unless SONDE_ASCEND_RAW=1.
+// span folder with its PROF_*, or a PROF_* alone. See importers/importer.h. Finished results in the
+// same folder are taken instead, unless SONDE_ASCEND_RAW=1.
 #pragma once
 
 #include <cstdint>

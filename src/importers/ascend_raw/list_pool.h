@@ -1,4 +1,4 @@
-// Lists that many records have in common, each kept once: known by their bytes in the record.
+// Lists that are common to many records, each kept once: identified by their bytes in the record.
 // Memory: the distinct ones. One thread.
 #pragma once
 
@@ -15,7 +15,7 @@ namespace sonde::importers::raw {
 template <class Item>
 class ListPool {
  public:
-  // The number of the list that these bytes are; read(bytes) gives its items when it is new.
+  // The number of the list with these bytes; read(bytes) gives its items when it is new.
   template <class Read>
   int32_t Add(std::string_view bytes, Read&& read) {
     const auto known = number_of_bytes_.find(bytes);

@@ -1,6 +1,6 @@
 // Marks and ranges that a program set by mstx or msproftx (msproftx records of the host).
 //
-// A long message lies in several records of one number. One thread. Units: ticks of the host until
+// A long message is in several records of one number. One thread. Units: ticks of the host until
 // they become rows.
 #pragma once
 

@@ -75,7 +75,7 @@ bool NewerUnits::Take(std::string_view record) {
   const uint32_t function = FunctionOf(record);
   if (!device_.chip().is_v6() || (function != kBegin && function != kEnd)) return false;
   const uint32_t kinds = At<uint16_t>(record, 16) & 0x1FU;
-  // The highest that is set says what it is.
+  // The highest bit that is set is the kind.
   const auto kind = static_cast<uint32_t>(std::bit_width(kinds));
   fused_.Take(function == kBegin, {.task = At<uint32_t>(record, 4), .part = kind},
               At<uint64_t>(record, 8));
@@ -96,7 +96,7 @@ void NewerUnits::TakeBlock(std::string_view record) {
                At<uint64_t>(record, 8));
 }
 
-// It waited for ranks where it says when it began to, else it ran a loop.
+// It waited for ranks where the begin of the wait is given, else it ran a loop.
 void NewerUnits::TakeMission(std::string_view record) {
   constexpr uint32_t kRanks = 16;
   constexpr uint64_t kUnit = 4;  // ticks
@@ -124,7 +124,7 @@ void NewerUnits::TakeMission(std::string_view record) {
   missions_.push_back(mission);
 }
 
-// How long packages of 4 KB took, told as what a channel moved a second: most in the least time.
+// Times of packages of 4 KB, converted to the bandwidth of a channel: the least time is the most.
 void NewerUnits::TakeChannels(std::string_view record, std::string_view unit) {
   constexpr uint32_t kChannels = 128;
   constexpr double kPackage = 4096;

@@ -1,7 +1,7 @@
-// Units that newer devices (chips 15 and 16) have beside their queues, as slices of layers: the
-// missions of the communication unit (ccu<n>.instr), what cores did block by block
-// (stars_block.data), and the parts of fused tasks (stars_soc.data); of the communication unit's
-// channels (ccu<n>.stat) counters.
+// Units of newer devices (chips 15 and 16) besides their queues, as slices of layers: the missions
+// of the communication unit (ccu<n>.instr), the blocks that cores ran (stars_block.data), and the
+// parts of fused tasks (stars_soc.data); of the communication unit's channels (ccu<n>.stat)
+// counters.
 //
 // Times are ticks of the device, tasks have numbers of their own. One thread.
 #pragma once
@@ -29,7 +29,7 @@ class NewerUnits {
 
   // False where nothing is made of the stream.
   bool Read(const Stream& stream);
-  // A record of the scheduler's log that tells no task; false where it is of no fused one.
+  // A record of the scheduler's log without a task; false where it is of no fused one.
   bool Take(std::string_view record);
   // When all are read, and the host's are built.
   void Build(HostLayer& host, const UnitFacts& facts);
@@ -75,7 +75,7 @@ class NewerUnits {
   Open blocks_;
   Open fused_;
   std::vector<Mission> missions_;
-  std::map<std::string, std::vector<uint64_t>, std::less<>> lanes_;  // ends of what they have
+  std::map<std::string, std::vector<uint64_t>, std::less<>> lanes_;  // ends of their slices
   std::map<uint32_t, const HostTask*> tasks_;  // of the host, by number; made when needed
 };
 

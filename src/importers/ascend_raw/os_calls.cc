@@ -86,7 +86,7 @@ bool OsCalls::Read(const Stream& stream) {
       continue;
     }
     if (!first) first = call->begin;
-    // Called before all else, which the vendor's tool leaves out, too.
+    // The first call of all, which the vendor's tool leaves out, too.
     if (call->name == "pthread_once") continue;
     int64_t ts = 0;
     if (__builtin_add_overflow(clock_.began_ns, call->begin - *first, &ts)) ts = -1;
@@ -96,7 +96,7 @@ bool OsCalls::Read(const Stream& stream) {
   return true;
 }
 
-// Of their own for each file, since nothing says which call of one lies in which of the other.
+// A track for each file, since it is unknown which calls of one contain those of the other.
 int32_t OsCalls::TrackOf(int64_t tid, bool is_system) {
   const auto [known, is_new] = tracks_.try_emplace({tid, is_system}, store::kNone);
   if (is_new) {

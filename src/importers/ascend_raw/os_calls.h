@@ -1,8 +1,8 @@
 // Calls of the operating system and of its thread library by the process that was profiled, as
 // perf trace and ltrace print them (host_syscall.data, host_pthreadcall.data).
 //
-// Their clocks are no clock of the records: the first call of each file is taken to begin when
-// recording began, as the vendor's tool does. One thread.
+// Their clocks are unrelated to those of the records: the first call of each file is assumed to
+// begin when recording began, as in the vendor's tool. One thread.
 #pragma once
 
 #include <cstdint>

@@ -54,7 +54,7 @@ inline std::string Api(uint16_t level, uint32_t type, uint64_t begin, uint64_t e
   return Record(kMark, level, type, kThread, uint32_t{0}, begin, end, item).Of(40);
 }
 
-// Of which chip a folder is, which form its samples have, and what its counters count.
+// The chip of a folder, the form of its samples, and the events of its counters.
 struct Setting {
   int chip = 5;
   std::string_view version = "1.0";

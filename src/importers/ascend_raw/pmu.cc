@@ -39,7 +39,7 @@ constexpr auto kQuotient = Kind::kQuotient;
 
 #include "importers/ascend_raw/pmu_metrics.inc"
 
-// Columns that say nothing of a kind of cores.
+// Columns that do not apply to a kind of cores.
 constexpr auto kNotOfCube = std::to_array<std::string_view>(
     {"vec_ratio", "ub_read_bw(GB/s)", "ub_write_bw(GB/s)", "l0c_read_bw(GB/s)",
      "l0c_write_bw(GB/s)", "ub_read_bw_mte(GB/s)", "ub_write_bw_mte(GB/s)",
@@ -82,7 +82,7 @@ double ValueOf(const Metric& metric, const std::array<uint8_t, 5>& slots, const 
   return 0;
 }
 
-// Where the counters of a metric stand; nothing where one of them is not there.
+// The slots of a metric's counters; nothing where one of them is missing.
 std::optional<std::array<uint8_t, 5>> SlotsOf(const Metric& metric, const CoreCounters& core) {
   std::array<uint8_t, 5> slots = {};
   for (size_t i = 0; i < metric.terms.size() && metric.terms.at(i).event != 0; ++i) {
@@ -207,7 +207,7 @@ PmuSettings PmuSettingsOf(const std::string& device_folder, int64_t cube_cores,
 CoreMetrics::CoreMetrics(const Chip& chip, CoreCounters core, bool is_vector)
     : core_(std::move(core)), is_v6_(chip.is_v6()) {
   if (core_.group.empty()) return;
-  // Before STARS a task has one kind of cores only, whose columns say what it was.
+  // Before STARS a task has one kind of cores only, whose columns show its kind.
   const bool is_one = chip.is_hwts();
   const std::string_view prefix = is_one ? "" : is_vector ? "aiv_" : "aic_";
   const auto add = [&](std::string column, const Source& source) {

@@ -1,11 +1,11 @@
 // Hardware counters of tasks (ffts_profile.data; of chips before STARS aicore.data and
 // aiVectorCore.data): records, and what they mean.
 //
-// A record has the cycles of a task and eight counters (newer chips ten); which they are stands in
-// sample.json, and the group of metrics that is made of them too. A task on both kinds of cores has
-// a record for one of them, and one for each block of the other; on newer chips one for the other.
-// Those tell the time of the cores themselves, of older chips it follows from the cycles. Records
-// that ran over their counters are left out, as the vendor does. Times in microseconds,
+// A record has the cycles of a task and eight counters (newer chips ten); sample.json names the
+// events and the group of metrics that is computed from them. A task on both kinds of cores has a
+// record for one of them, and one for each block of the other; on newer chips one for the other.
+// Newer chips record the time of the cores; for older chips it is computed from the cycles. Records
+// with overflown counters are left out, as in the vendor's tool. Times in microseconds,
 // bandwidths in units of 2^30 bytes a second, as the vendor's tables have them. Pure.
 #pragma once
 
@@ -35,21 +35,21 @@ struct PmuRecord {
   bool is_block = false;   // of the other kind of cores than the task's own
   bool is_taken = false;
 };
-// Blocks of newer chips, and what ran over or is unknown, are not for ReadPmu.
+// Blocks of newer chips, and overflown or unknown records, are not for ReadPmu.
 enum class PmuKind : uint8_t { kTask, kBlock, kOverflown, kUnknown };
 PmuKind KindOfPmu(std::string_view record, const Chip& chip);
 PmuRecord ReadPmu(std::string_view record, const Chip& chip, bool expands_streams);
-// Of chips before STARS; it tells no time.
+// Of chips before STARS; it has no time.
 PmuRecord ReadOldPmu(std::string_view record, bool is_vector);
 
-// One kind of cores: what was counted on it.
+// The counters of one kind of cores.
 struct CoreCounters {
   std::string group;             // "PipeUtilization"; "": nothing
   std::vector<uint32_t> events;  // of the slots
   int64_t cores = 0;
 };
 
-// What sample.json and info.json of a device say of its counters.
+// Settings of a device's counters, from its sample.json and info.json.
 struct PmuSettings {
   CoreCounters cube;
   CoreCounters vector;
@@ -67,7 +67,7 @@ struct Counted {
   double time_mhz = 0;                 // in force when the task ended
   double bandwidth_mhz = 0;            // configured
 };
-// The metrics of a kind of cores: those of its group whose counters are all there.
+// The metrics of a kind of cores: those of its group with all of their counters.
 class CoreMetrics {
  public:
   CoreMetrics(const Chip& chip, CoreCounters core, bool is_vector);

@@ -54,7 +54,7 @@ void PmuLayer::Keep(std::string_view record, bool expands_streams) {
   const bool is_v6 = device_.chip().is_v6();
   if (kind == PmuKind::kTask || (kind == PmuKind::kBlock && !is_v6)) {
     records_.push_back(ReadPmu(record, device_.chip(), expands_streams));
-    // Unique numbers stand without their stream.
+    // Unique numbers have no stream.
     if (is_v6) records_.back().place.stream = 0;
     return;
   }
@@ -64,7 +64,7 @@ void PmuLayer::Keep(std::string_view record, bool expands_streams) {
                    "ffts_profile");
 }
 
-// A change before the start only says what was in force then.
+// A change before the start only gives the value at the start.
 void PmuLayer::ReadFrequency(std::string_view record) {
   constexpr uint32_t kMost = 55;
   const auto count = At<uint32_t>(record, 0);

@@ -1,6 +1,6 @@
 // The hardware counters of a device's tasks, and the frequency of its cores.
 //
-// A record belongs to the task of its place in whose time it ends; those of chips before STARS tell
+// A record belongs to the task of its place in whose time it ends; those of chips before STARS have
 // no time: the first of a place is that of its first task. Times of counters are made with the
 // frequency that was in force then, or are those that were measured. One thread.
 #pragma once
@@ -37,8 +37,8 @@ class PmuLayer {
     std::vector<int32_t> names = {};
   };
 
-  // Which records are of a place, in the order of their ends: sorted in place of those, which are
-  // large.
+  // The records of a place, in the order of their ends: keys are sorted instead of the large
+  // records.
   struct Key {
     uint64_t place = 0;  // stream and task
     uint64_t end = 0;
@@ -50,11 +50,11 @@ class PmuLayer {
   double FrequencyAt(uint64_t ticks) const;
   void SortKeys();
   std::span<const Key> RecordsOf(const RanTask& ran);
-  std::span<const Key> NextOf(uint64_t place);  // where no record tells a time
+  std::span<const Key> NextOf(uint64_t place);  // where no record has a time
   void AddOf(const RanTask& ran, int32_t task, const HostLayer& host);
   enum class Part : uint8_t { kMain, kOther, kBlock };
   const PmuRecord* Take(std::span<const Key> of_task, Part part);
-  // What the other kind of cores counted in the task.
+  // The counters of the other kind of cores in the task.
   void AddOther(std::span<const Key> of_task, int64_t blocks, Counted& other);
   std::optional<double> TimeOf(const PmuRecord& record) const;
   void Keep(std::string_view record, bool expands_streams);
@@ -72,7 +72,7 @@ class PmuLayer {
   Records<PmuRecord> records_;
   Records<Key> keys_;
   size_t last_key_ = 0;                               // where the last search ended
-  NumberTable<size_t> next_keys_;                     // of places whose records tell no time
+  NumberTable<size_t> next_keys_;                     // of places whose records have no time
   double first_mhz_;                                  // when recording began
   bool is_broken_ = false;                            // a frequency of 0 was recorded
   std::vector<std::pair<uint64_t, double>> changes_;  // ticks, MHz

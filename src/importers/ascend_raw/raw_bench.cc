@@ -1,5 +1,4 @@
-// Raw records of a device: how long reading them takes, and how long the store that is made of
-// them.
+// Raw records of a device: time to read them, and time to make their store.
 //
 // Usage: sonde_raw_bench FOLDER STORE_FOLDER. Prints for each stage the seconds, those of the
 // processor, and bytes of records a second of the processor: read (files to rows in memory), write

@@ -76,7 +76,7 @@ class RunReader {
   std::string carry_;  // begin of a record that the next slice goes on with
 };
 
-// Says what of the slices is not as it should be, and calls `take` for each run of them.
+// Reports problems of the slices, and calls `take` for each run of them.
 void ForEachRun(const Stream& stream, store::ImportIssues& issues,
                 const std::function<void(std::span<const Slice> run)>& take) {
   const std::span<const Slice> slices(stream.slices);

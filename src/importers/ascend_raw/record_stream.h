@@ -2,9 +2,9 @@
 //
 // Slices that follow each other are one run of bytes: a record may straddle them. Of a run that is
 // no whole number of records the rest is at its begin, where the head was deleted, or at its end,
-// where the writer was killed: the records' mark tells which, the begin where they have none.
-// Counted: what is left out, slices that are missing, slices that were never closed. Memory: one
-// slice is mapped at a time. One thread.
+// where the writer was killed: the records' mark decides, and without marks it is the begin.
+// Counted: bytes that are left out, slices that are missing, slices that were never closed. Memory:
+// one slice is mapped at a time. One thread.
 #pragma once
 
 #include <algorithm>
@@ -46,7 +46,7 @@ void ReserveMore(Rows& rows, size_t more) {
   rows.reserve(rows.size() + more);
 }
 
-// Room for a row a record, but not for more than files that hold nothing could ask for.
+// Room for a row a record, with a limit, since files without valid records may be large.
 template <class Rows>
 void ReserveFor(const Stream& stream, const RecordForm& form, Rows& rows) {
   constexpr size_t kMostBytes = size_t{512} << 20U;

@@ -201,7 +201,7 @@ void SampledValues::ReadPcie(const Stream& stream) {
   });
 }
 
-// Running counters of bytes: what came since the line before; where one went back there is none.
+// Running counters of bytes, as changes since the line before; none where a counter went back.
 void SampledValues::ReadHccs(const Stream& stream) {
   std::optional<std::tuple<int64_t, int64_t, int64_t>> before;
   ForEachRow(stream, 3, rows_.issues, [&](int64_t moment, const auto& words) {
@@ -296,8 +296,8 @@ void SampledValues::ReadUnifiedBus(const Stream& stream) {
   });
 }
 
-// Units for images and video: what they did in all, by the process, and last. Some chips have
-// several of them, with a number.
+// Units for images and video: their work in all, by the process, and last. Some chips have several
+// of them, with a number.
 void SampledValues::ReadImageUnits(const Stream& stream) {
   constexpr std::array<std::string_view, 8> kColumns = {
       "all time us",     "all frames",     "all utilization %",
@@ -319,7 +319,7 @@ void SampledValues::ReadImageUnits(const Stream& stream) {
       });
 }
 
-// What a core did since its sample before. Where one stream has both kinds of cores they are
+// The counters of a core since its sample before. Where one stream has both kinds of cores they are
 // numbered through both.
 void SampledValues::ReadCores(const Stream& stream, CoreKind kind) {
   constexpr uint32_t kLastCube = 24;
@@ -348,7 +348,7 @@ void SampledValues::ReadCores(const Stream& stream, CoreKind kind) {
   });
 }
 
-// A change before the start only says what was in force then.
+// A change before the start only gives the value at the start.
 void SampledValues::ReadVoltage(const Stream& stream) {
   constexpr RecordForm kForm{888};
   constexpr uint32_t kMost = 55;

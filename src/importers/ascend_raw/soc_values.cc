@@ -98,7 +98,7 @@ bool SocValues::Take(std::string_view record) {
       TakeLevels(record);
       return true;
     case kPower:
-      if (!device_.chip().is_v6()) return false;  // nothing tells what its values mean
+      if (!device_.chip().is_v6()) return false;  // the meaning of its values is unknown
       TakePower(record);
       return true;
     default:
@@ -138,7 +138,7 @@ bool SocValues::TakeLinks(std::string_view record) {
   const auto value = [&](size_t at) { return static_cast<double>(At<uint64_t>(record, at)); };
   if (device_.chip().is_v6()) {
     if (At<uint64_t>(record, 16) == UINT64_MAX || At<uint64_t>(record, 24) == UINT64_MAX) {
-      return true;  // it says that it has none
+      return true;  // marked as without value
     }
     const std::string die = Concat("U-Die", std::to_string(UpperOf(record)));
     Add(Concat("PCIE Write Bandwidth ", die), ts, value(16));

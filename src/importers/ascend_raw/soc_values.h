@@ -1,4 +1,4 @@
-// Values of a chip beside its cores: what its accelerators, memories and dies exchange, as counters
+// Values of a chip outside its cores: traffic of its accelerators, memories and dies, as counters
 // (stars_soc_profile.data, qos.data, llc.data, ddr.data).
 //
 // Counters have the names and units of databases (ascend/counter_tables.h); rates begin with the
@@ -23,7 +23,7 @@ class SocValues {
 
   // False where nothing is made of the stream.
   bool Read(const Stream& stream);
-  // A record of the scheduler's log that tells no task; false where it is of another kind.
+  // A record of the scheduler's log without a task; false where it is of another kind.
   bool Take(std::string_view record);
 
  private:
@@ -49,7 +49,7 @@ class SocValues {
   TraceRows& rows_;
   const DeviceLayer& device_;
   int64_t pid_;
-  std::string llc_mode_;                    // "read", "write"; others are not told
+  std::string llc_mode_;                    // "read", "write"; others are left out
   std::vector<std::string> qos_names_;      // by place
   std::map<uint32_t, int64_t> die_before_;  // nanoseconds, by accelerator
   std::map<uint32_t, int64_t> llc_before_;  // by part

@@ -1,8 +1,8 @@
-// What the firmware of a device saw pass on its streams: marks that a program set there, and
+// Events on the streams of a device that its firmware recorded: marks that a program set there, and
 // iterations of models.
 //
-// A mark is a task that does nothing; of a range its begin and end are one. One thread. Units:
-// ticks of the device until they are rows.
+// A mark is an empty task; the begin and the end of a range are one each. One thread. Units: ticks
+// of the device until they are rows.
 #pragma once
 
 #include <cstdint>

@@ -101,7 +101,7 @@ void SystemUsage::ForEachBlock(
   close();
 }
 
-// Lines of /proc/stat: user, nice, system, idle, waiting, and what interrupts took.
+// Lines of /proc/stat: user, nice, system, idle, waiting, and time of interrupts.
 void SystemUsage::ReadProcessors(const Stream& stream) {
   constexpr size_t kParts = 10;
   before_.clear();

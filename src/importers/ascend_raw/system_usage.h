@@ -1,4 +1,4 @@
-// What the operating system of the host, or of a device, was sampled for, as counters: processors
+// Samples of the operating system of the host, or of a device, as counters: processors
 // (SystemCpuUsage.data, host_sys_cpu.data), memory (Memory.data, host_sys_mem.data), and both of
 // single processes (<pid>-CpuUsage.data, <pid>-Memory.data).
 //
@@ -20,7 +20,7 @@ namespace sonde::importers::raw {
 
 class SystemUsage {
  public:
-  // Of whose clock the samples' moments are, as nanoseconds of the Unix epoch.
+  // The clock of the samples' moments, as nanoseconds of the Unix epoch.
   using ToMoment = std::function<int64_t(int64_t ns)>;
 
   // `device_id`: store::kNone for the host; `pid`: of the process that was profiled.

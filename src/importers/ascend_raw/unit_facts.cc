@@ -88,7 +88,7 @@ void UnitFacts::TakeDpuTransfer(std::string_view record) {
 
 void UnitFacts::Build(HostLayer& host, int64_t pid) {
   if (dpu_tasks_.empty()) return;
-  // What they are called stands with their launches.
+  // Their names are in the records of their launches.
   std::map<uint64_t, uint64_t> kernels;
   for (const TaskTrack& track : host.tracks()) {
     if (track.is_dpu) kernels[KernelKey(track.device, track.task)] = track.kernel;

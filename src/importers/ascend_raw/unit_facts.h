@@ -1,6 +1,6 @@
-// What the host recorded of units beside the device's queues: tasks and instructions of the
-// communication unit (ccu_task_info, ccu_group_info, ccu_wait_signal_info), and what a DPU ran
-// (dpu_track, dpu_hccl_info), whose tasks are slices of layers of their own. One thread.
+// The host's records of units outside the device's queues: tasks and instructions of the
+// communication unit (ccu_task_info, ccu_group_info, ccu_wait_signal_info), and tasks of a DPU
+// (dpu_track, dpu_hccl_info), which are slices of layers of their own. One thread.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace sonde::importers::raw {
 
-// What the host says of an instruction of the communication unit.
+// The host's facts of an instruction of the communication unit.
 struct UnitInstruction {
   uint32_t die = 0;
   uint32_t mask = 0;   // of the channels that it waits for
@@ -32,7 +32,7 @@ class UnitFacts {
   // When all are read, and the calls are built.
   void Build(HostLayer& host, int64_t pid);
 
-  // Null where the host said nothing of it.
+  // Null where the host has no record of it.
   const UnitInstruction* InstructionOf(uint32_t task, uint32_t instruction, bool is_wait) const;
   const uint64_t* ItemOf(uint32_t task) const;  // hash of the task's name
 
@@ -40,7 +40,7 @@ class UnitFacts {
   struct DpuTask {
     Head head = {};  // its time is the end
     uint64_t begin = 0;
-    uint16_t device = 0;  // the upper four bits: what kind it is
+    uint16_t device = 0;  // the upper four bits: its kind
     uint16_t stream = 0;
     uint32_t task = 0;
     bool is_transfer = false;

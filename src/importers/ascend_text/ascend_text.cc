@@ -17,7 +17,7 @@
 #include "importers/ascend_raw/beside_export.h"
 #include "importers/ascend_text/copy_csv.h"
 #include "importers/ascend_text/csv_reader.h"
-#include "importers/ascend_text/handed_on.h"
+#include "importers/ascend_text/forwarded_tables.h"
 #include "importers/ascend_text/issues.h"
 #include "importers/ascend_text/text_trace.h"
 #include "importers/ascend_text/whole_rows.h"
@@ -37,7 +37,7 @@ using trace_events::EventStage;
 // Everything but the timeline: CSV, JSON and analysis.db, into rows and into copies.
 class SideFiles {
  public:
-  // `is_half`: more of the trace is read elsewhere, so that the files as they are are not kept.
+  // `is_half`: more of the trace is read elsewhere, so that the files are not kept.
   SideFiles(const AscendSpan& span, TextTrace& trace, store::Transaction& transaction,
             bool is_half = false)
       : span_(span), trace_(trace), transaction_(transaction), is_half_(is_half) {}
@@ -51,7 +51,7 @@ class SideFiles {
     for (const SpanFile& file : span_.analysis) SONDE_RETURN_IF_ERROR(TakeAnalysis(file));
     std::vector<SpanFile> kept = span_.metadata;
     if (!is_half_) kept.insert(kept.end(), span_.texts.begin(), span_.texts.end());
-    // Without tables nothing is exported as it was: a timeline is made anew then.
+    // Without tables there is no exact export: a timeline is recreated then.
     if (!span_.tables.empty() && !is_half_) {
       kept.insert(kept.end(), span_.timelines.begin(), span_.timelines.end());
     }
@@ -112,21 +112,21 @@ class SideFiles {
 
   void Finish() {
     TraceRows& rows = trace_.rows;
-    // A timeline keeps its tracks to itself; it is of one device.
+    // A timeline does not share its tracks; it is of one device.
     ComputeWaits(rows, trace_.has_timeline);
     NameLonelySums();
     for (GroupFact& group : rows.groups) group.process_id = trace_.process_id;
     if (rows.rank >= 0) rows.AddJson("rank", std::to_string(rows.rank));
   }
 
-  // Whether the table holds nothing but what can be had from tasks or operators.
+  // Whether the table holds only sums of tasks or operators.
   static bool IsOfSums(const SpanFile& file) {
     const std::string_view name = base::BaseName(file.path);
     return name == "op_statistic.csv" || name == "operator_details.csv" ||
            name == "step_trace_time.csv";
   }
 
-  // Tables of sums that nothing stands for, since their tasks or operators are missing.
+  // Tables of sums without rows in other tables, since their tasks or operators are missing.
   void NameLonelySums() {
     if (trace_.has_timeline) return;
     const TraceRows& rows = trace_.rows;
@@ -176,7 +176,7 @@ Result<ImportSummary> ImportStaged(const AscendSpan& span, EventStage& stage, st
   return summary;
 }
 
-// What the device tool has exported, and the framework's records beside it, as one trace.
+// The exports of the device tool and the framework's records in the same folder, as one trace.
 Result<ImportSummary> ImportBesideRecords(AscendSpan span, const std::vector<SpanFile>& framework,
                                           EventStage& stage, store::Store& store) {
   stage.SetOrigin(SpanRank(span), "");
@@ -193,10 +193,10 @@ Result<ImportSummary> ImportBesideRecords(AscendSpan span, const std::vector<Spa
   SONDE_ASSIGN_OR_RETURN(auto transaction, store.Begin());
   SONDE_RETURN_IF_ERROR(stage.WriteCounters(transaction));
   SONDE_RETURN_IF_ERROR(SideFiles(span, trace, transaction, /*is_half=*/true).Run());
-  SONDE_RETURN_IF_ERROR(text_import::KeepHandedOn(span.tables, rows.issues, transaction));
+  SONDE_RETURN_IF_ERROR(text_import::KeepForwardedTables(span.tables, rows.issues, transaction));
   const std::vector<LaunchPoint> launches = text_import::LaunchPoints(stage);
   const int32_t process = AddFrameworkRecords(span, framework, rows, &launches);
-  // Texts of the device tool name no process: what they tell of memory is the framework's, too.
+  // Texts of the device tool name no process: their memory is the framework's, too.
   for (store::MemoryEventRow& event : rows.memory_events) {
     if (event.process_id == store::kNone) event.process_id = process;
   }
@@ -210,7 +210,7 @@ Result<ImportSummary> ImportBesideRecords(AscendSpan span, const std::vector<Spa
   return summary;
 }
 
-// `known`: what was wrong with files that were looked at before.
+// `known`: issues of files that were read before.
 Result<ImportSummary> ImportTables(const AscendSpan& span, store::Store& store,
                                    const store::ImportIssues& known) {
   TraceRows rows(std::string(base::DirName(store.path())));
@@ -226,8 +226,8 @@ Result<ImportSummary> ImportTables(const AscendSpan& span, store::Store& store,
   return summary;
 }
 
-// The timelines; those that are none are counted. False where none is left, fails where nothing
-// else is there to read either.
+// The timelines; invalid ones are counted. False where none is left, fails where nothing else is
+// there to read either.
 Result<bool> ReadTimelines(const AscendSpan& span, EventStage& stage) {
   const bool is_all = span.tables.empty() && span.texts.empty() && span.analysis.empty();
   size_t read = 0;
@@ -273,7 +273,7 @@ bool IsAscendText(const std::string& path) {
     // A timeline alone is known by its name only.
     return !span.timelines.empty() || (!span.tables.empty() && IsKnownCsv(base::BaseName(path)));
   }
-  // MindSpore's timeline can be made up for by the records it was made from.
+  // MindSpore's timeline can be replaced by the records from which it was made.
   const bool is_lost = span.texts.empty() && span.tables.empty() && HasNoContent(span.timelines);
   return span.has_texts() && !(is_lost && mindspore::FindFiles(path).HasTrace());
 }

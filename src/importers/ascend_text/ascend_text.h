@@ -1,6 +1,6 @@
-// Text deliverables of Ascend's profilers: trace_view.json, the CSV and JSON files beside it, and
-// what the device tool leaves in PROF_*/mindstudio_profiler_output, of every generation. See
-// importers/importer.h. Where a database lies beside them, ascend_db takes the folder instead.
+// Text deliverables of Ascend's profilers: trace_view.json, the CSV and JSON files in its folder,
+// and the device tool's files in PROF_*/mindstudio_profiler_output, of every generation. See
+// importers/importer.h. Where the folder has a database, ascend_db reads it instead.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Fuzz target of the importer of text deliverables: the first byte says which file it is.
+// Fuzz target of the importer of text deliverables: the first byte selects the file.
 #include <array>
 #include <cstdint>
 #include <string>

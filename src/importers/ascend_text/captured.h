@@ -1,4 +1,4 @@
-// Arguments of timeline events whose values the importer looks at.
+// Arguments of timeline events whose values the importer uses.
 #pragma once
 
 #include <array>

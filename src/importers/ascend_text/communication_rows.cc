@@ -19,7 +19,7 @@ using base::Concat;
 using base::JsonValue;
 
 // Milliseconds, or microseconds with `exponent` "", as nanoseconds; -1 unknown. Numbers come as
-// doubles, whose shortest text is what the file says.
+// doubles, whose shortest text is that of the file.
 int64_t Ns(const JsonValue& value, std::string_view exponent) {
   const auto number = value.AsDouble();
   if (!number.ok()) return -1;
@@ -46,7 +46,7 @@ class CommunicationRows {
     }
   }
 
-  // Operations of a kind of a step; the device's own tool has neither.
+  // Operations of one kind in one step; the device's own tool has neither.
   void Run(const JsonValue& root) {
     for (const auto& [step, kinds] : root.Members()) {
       if (kinds["Communication Time Info"].IsObject()) {

@@ -77,7 +77,7 @@ Status CopyCsv(const SpanFile& file, std::string_view text, store::SourceNames& 
   // The form is known at the end of the file and is written with the table's columns: two passes.
   const CsvFacts facts = ReadCsv(text, [](const CsvRow&, int64_t) {});
   if (!CountAll(facts, file.relative, issues)) return {};
-  if (transaction.rows() != nullptr) return {};  // of rows alone no file is written again
+  if (transaction.rows() != nullptr) return {};  // rows alone are not exported as a file
   std::string_view name = base::BaseName(file.path);
   name.remove_suffix(4);  // ".csv"
   store::SourceTable table{.file = file.relative,

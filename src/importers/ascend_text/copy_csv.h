@@ -11,10 +11,10 @@
 
 namespace sonde::importers {
 
-// Counts what is wrong with the form of a file that is not copied.
+// Counts irregularities in the form of a file that is not copied.
 void CheckCsv(const SpanFile& file, std::string_view text, store::ImportIssues& issues);
 
-// `text`: the content of the file. What is wrong with its form is counted.
+// `text`: the content of the file. Irregularities in its form are counted.
 Status CopyCsv(const SpanFile& file, std::string_view text, store::SourceNames& names,
                store::ImportIssues& issues, store::Transaction& transaction);
 

@@ -79,7 +79,7 @@ class Reader {
       ++at_;  // the closing quote
     }
     if (!needs_copy && !needs_quotes) ++facts_.unusual_quotes;
-    // What follows a closing quote belongs to the cell, though it should not be there.
+    // Text behind a closing quote is invalid, but taken as part of the cell.
     const size_t tail = at_;
     while (at_ < text_.size() && !IsEnd(text_[at_])) ++at_;
     if (!needs_copy && at_ == tail) return raw;

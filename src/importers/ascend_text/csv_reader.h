@@ -2,8 +2,8 @@
 // and LF, a byte order mark, empty lines, a file that was cut off in the middle of a cell. The
 // header is the first line that is not empty.
 //
-// Cells are handed out without their quotes and with everything else (a TAB behind a time too).
-// Cost: about 1 GB/s. Pure, any thread.
+// Cells are returned without their quotes and with everything else (a TAB behind a time too). Cost:
+// about 1 GB/s. Pure, any thread.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct CsvFacts {
   bool ends_with_line_end = true;
   int64_t rows = 0;             // without the header and empty lines
   int64_t ragged_rows = 0;      // with more or fewer cells than the header
-  int64_t mixed_line_ends = 0;  // lines that end otherwise than most
+  int64_t mixed_line_ends = 0;  // lines with another end than most
   int64_t unusual_quotes = 0;   // cells in quotes that need none, or quotes outside
   int64_t empty_lines = 0;      // left out
   bool is_cut_off = false;      // ends inside a quoted cell

@@ -1,4 +1,4 @@
-// What the CSV files mean: kernels, memory.
+// Rows from the CSV files: kernels, memory.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -46,7 +46,7 @@ class Columns {
     }
     return -1;
   }
-  // The same; counts what is missing.
+  // The same; counts missing columns.
   int Need(std::initializer_list<std::string_view> names) {
     const int found = Find(names);
     if (found < 0) {
@@ -56,7 +56,7 @@ class Columns {
     return found;
   }
   bool complete() const { return complete_; }
-  // The same for one without which rows can be used.
+  // The same for an optional column.
   int Want(std::initializer_list<std::string_view> names) {
     const int found = Find(names);
     if (found < 0) issues_.Add(kCsvLessColumns, Concat(file_.relative, ": ", *names.begin()));

@@ -1,4 +1,4 @@
-// Events of the timeline by name and start, for tables that tell of the same events. Each is met at
+// Events of the timeline by name and start, for tables with the same events. Each is matched at
 // most once.
 //
 // Memory from a pool, 24 bytes an event. One thread; nothing is added after the first is taken.

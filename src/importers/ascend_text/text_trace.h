@@ -1,6 +1,6 @@
-// One set of text deliverables on its way into rows: what its files share, and a function for each
-// kind of file. The timeline, where there is one, comes first and gives slices; the tables add what
-// it does not say, or stand in for it. Rows that cannot be used are counted. One thread.
+// One set of text deliverables on its way into rows: data shared by its files, and a function for
+// each kind of file. The timeline, where there is one, comes first and gives slices; the tables add
+// to it, or replace it. Rows that cannot be used are counted. One thread.
 #pragma once
 
 #include <cstdint>
@@ -23,13 +23,14 @@ struct TextTrace {
   int32_t process_id = store::kNone;         // of the framework
   int32_t device_process_id = store::kNone;  // of the device's streams
   int32_t device_id = store::kNone;          // of the streams
-  // Tasks and communication operations of the timeline by name and start, not yet met in a table.
+  // Tasks and communication operations of the timeline by name and start, not yet matched with a
+  // table.
   PlaceIndex tasks{rows.pool()};
   PlaceIndex communications{rows.pool()};
   std::map<int32_t, int32_t> stream_tracks = {};  // by stream
 };
 
-// How the timeline of Ascend's profilers spreads over tracks.
+// The tracks of the timeline of Ascend's profilers.
 class AscendDialect : public trace_events::Dialect {
  public:
   std::vector<trace_events::CapturedKey> captured_keys() const override;
@@ -42,13 +43,13 @@ class AscendDialect : public trace_events::Dialect {
 // Operators, host calls, tasks, communication and steps from the arranged slices.
 void RowsOfTimeline(trace_events::EventStage& stage, TextTrace& trace);
 
-// What a CSV file means, by its name; nothing for files that are only kept.
+// Adds the rows of a CSV file, by its name; nothing for files that are only kept.
 void RowsOfCsv(const SpanFile& file, std::string_view text, TextTrace& trace);
 
 // Times and transfers of communication.json.
 void RowsOfCommunication(const SpanFile& file, std::string_view json, TextTrace& trace);
 
-// communication_matrix.json gives no rows: only counts where it is not what its name says.
+// communication_matrix.json gives no rows: only counts a file of another form.
 void CheckCommunicationMatrix(const SpanFile& file, std::string_view json,
                               store::ImportIssues& issues);
 

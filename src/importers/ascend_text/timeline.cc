@@ -1,4 +1,4 @@
-// What the slices of the timeline mean.
+// Rows from the slices of the timeline.
 #include <algorithm>
 #include <array>
 #include <tuple>
@@ -62,7 +62,7 @@ class TimelineRows {
     for (const TrackEntry& track : stage_.tracks().tracks) {
       const auto kind =
           track.kind < 0 ? std::nullopt : capture::TrackKindOf(rows_.names.Text(track.kind));
-      kinds_.push_back(kind.value_or(TrackKind::kSpan));  // whose slices mean no more
+      kinds_.push_back(kind.value_or(TrackKind::kSpan));  // slices without a further meaning
     }
     rows_.first_mark = static_cast<int32_t>(stage_.instants().size());
     Reserve();
@@ -111,7 +111,7 @@ class TimelineRows {
     }
   }
 
-  // Rows of the kinds that grow with the trace: growing by and by would copy them.
+  // Reserves the rows that grow with the trace: gradual growth would copy them.
   void Reserve() {
     std::array<size_t, capture::kTrackKinds.size()> counts = {};
     base::SpillSteps steps(stage_.pool());
@@ -226,7 +226,7 @@ class TimelineRows {
     rows_.tasks.push_back(task);
   }
 
-  // Older profilers wrote shapes and types into each other's place.
+  // Older profilers swapped shapes and types.
   int32_t SignatureOf(int32_t id) {
     const int32_t dims = Text(id, kInputDims);
     const int32_t types = Text(id, kInputType);
@@ -338,7 +338,7 @@ class TimelineRows {
     }
   }
 
-  // Transfers lie on planes, whose thread numbers follow that of their group.
+  // Transfers are on planes, whose thread numbers follow that of their group.
   void TakePlanes() {
     SortOperations();
     for (const int32_t id : planes_) {
@@ -396,7 +396,7 @@ class TimelineRows {
     return rank >= 0 && rank <= INT32_MAX ? static_cast<int32_t>(rank) : store::kNone;
   }
 
-  // Which operator launched what, from the arrows between them.
+  // Launches of operators, from the arrows between them.
   void Connect() {
     const int32_t category = rows_.names.Find("async_npu");
     if (category < 0) return;
@@ -429,7 +429,7 @@ class TimelineRows {
     }
   }
 
-  // Rows of the timeline lie in the order of their slices.
+  // Rows of the timeline are in the order of their slices.
   template <class Rows>
   static void SetLaunch(Rows& rows, int32_t slice, int32_t launch) {
     const auto row = std::lower_bound(rows.begin(), rows.end(), slice,

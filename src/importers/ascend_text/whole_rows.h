@@ -1,7 +1,7 @@
-// A timeline as rows that all lie in memory, for what another source adds slices to: a stage writes
-// its slices by itself, numbered for good.
+// A timeline as rows in memory, to which another source adds slices: a stage alone would write its
+// slices itself, with final numbers.
 //
-// One thread. Memory: that of TraceRows, beside what the stage holds.
+// One thread. Memory: that of TraceRows, in addition to the stage.
 #pragma once
 
 #include <vector>
@@ -18,8 +18,8 @@ namespace sonde::importers::text_import {
 // EventStage::Commit and WriteCounters write them, whose tracks keep their numbers.
 void TakeStage(const trace_events::EventStage& stage, TraceRows& rows);
 
-// Where slices were launched, as the arrows that lead to them say: those of level 0 begin where no
-// call is told.
+// Launch points of slices, from the arrows that lead to them: those of level 0 begin where no call
+// is recorded.
 std::vector<LaunchPoint> LaunchPoints(const trace_events::EventStage& stage);
 
 }  // namespace sonde::importers::text_import

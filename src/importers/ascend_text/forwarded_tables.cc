@@ -1,4 +1,4 @@
-#include "importers/ascend_text/handed_on.h"
+#include "importers/ascend_text/forwarded_tables.h"
 
 #include <algorithm>
 #include <map>
@@ -29,7 +29,7 @@ void AppendRow(const CsvRow& row, std::string& text) {
   text += "\r\n";
 }
 
-// Cells of columns in KB as MB; what is no number stays as it is.
+// Cells of columns in KB as MB; other values than numbers stay unchanged.
 std::string InMegabytes(std::string_view content, bool with_header) {
   constexpr double kKilo = 1024;
   std::vector<std::string> header = ReadCsvHeader(content);
@@ -44,8 +44,8 @@ std::string InMegabytes(std::string_view content, bool with_header) {
     std::vector<std::string> cells;
     for (size_t i = 0; i < row.size(); ++i) {
       const auto value = base::ParseDouble(row[i]);
-      const bool is_told = i < is_size.size() && is_size[i] && value;
-      cells.push_back(is_told ? base::PythonDoubleText(*value / kKilo) : std::string(row[i]));
+      const bool is_converted = i < is_size.size() && is_size[i] && value;
+      cells.push_back(is_converted ? base::PythonDoubleText(*value / kKilo) : std::string(row[i]));
     }
     AppendRow({cells.begin(), cells.end()}, text);
   });
@@ -77,8 +77,8 @@ void ReadProcessMemory(const SpanFile& file, std::string_view content, TextTrace
   RowsOfCsv({.path = "memory_record.csv", .relative = file.relative}, text, trace);
 }
 
-Status KeepHandedOn(const std::vector<SpanFile>& tables, store::ImportIssues& issues,
-                    store::Transaction& transaction) {
+Status KeepForwardedTables(const std::vector<SpanFile>& tables, store::ImportIssues& issues,
+                           store::Transaction& transaction) {
   std::map<std::string, std::string> texts;  // by name
   for (const SpanFile& file : tables) {
     const std::string_view name = base::BaseName(file.path);
