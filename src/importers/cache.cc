@@ -36,7 +36,7 @@ std::string HomeFolder() {
   return user != nullptr && user->pw_dir != nullptr && *user->pw_dir == '/' ? user->pw_dir : "";
 }
 
-// A store with what lies beside it.
+// A store with its index.
 struct CachedStore {
   std::vector<std::string> paths;
   uint64_t bytes = 0;
@@ -84,7 +84,7 @@ uint64_t CacheLimit() {
   return limit && *limit >= 0 ? static_cast<uint64_t>(*limit) : kDefaultCacheBytes;
 }
 
-// The time of access: that of change tells whether what lies beside the store is older.
+// The time of access: that of change is compared with those of the files next to the store.
 void TouchStore(const std::string& path) {
   const std::array<timespec, 2> times = {timespec{0, UTIME_NOW}, timespec{0, UTIME_OMIT}};
   ::utimensat(AT_FDCWD, path.c_str(), times.data(), 0);

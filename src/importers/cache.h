@@ -1,9 +1,9 @@
 // Where stores of foreign traces are kept: the user's cache folder, bounded in size.
 //
 // Files are named by the content of the trace, "<number>.duckdb" and its index "<number>.zoom".
-// What was used longest ago goes first when the folder grows beyond its limit; stores used within
-// the last hour stay, since others may be about to open them. Threads: any; several processes may
-// use and prune the folder at once.
+// When the folder grows beyond its limit the least recently used store is removed first; stores
+// used within the last hour stay, since other processes may be about to open them. Threads: any;
+// several processes may use and prune the folder at once.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +16,11 @@ namespace sonde::importers {
 inline constexpr uint64_t kDefaultCacheBytes = uint64_t{16} << 30U;
 
 // $XDG_CACHE_HOME/sonde/stores, else ~/.cache/sonde/stores by $HOME or the user database. Fails
-// where none of them is an absolute path: a folder that others may write is no place for stores.
+// where none of them is an absolute path: other users could write to a relative one.
 Result<std::string> CacheFolder();
 
-// What stands in the folder is believed: kPermissionDenied where it, or the one that it is in,
-// belongs to another user or may be written by all. Fine where it is not there yet.
+// Files in the folder are trusted: kPermissionDenied where it, or its parent, belongs to another
+// user or may be written by all. Ok where it does not exist yet.
 Status CheckCacheFolder(const std::string& folder);
 
 // Whether this user wrote the file.

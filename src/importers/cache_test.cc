@@ -33,7 +33,7 @@ class CacheTest : public ::testing::Test {
   base::TestFolder folder_;
 };
 
-TEST_F(CacheTest, WhatWasUsedLongestAgoGoesFirst) {
+TEST_F(CacheTest, LeastRecentlyUsedStoresGoFirst) {
   Make("1.duckdb", 3 * kDay);
   Make("1.zoom", 3 * kDay);
   Make("2.duckdb", 2 * kDay);

@@ -1,4 +1,4 @@
-// The rows of a trace without a file of its own, for who puts many small ones together.
+// The rows of a trace without a file of its own, for callers that join many small traces.
 //
 // Threads: distinct traces may be read in parallel. Memory: the rows.
 #pragma once
@@ -13,12 +13,12 @@
 
 namespace sonde::importers {
 
-// Changes when the files of the trace do, or how this version of Sonde reads them.
+// Changes with the files of the trace, and with the version of its importer.
 Result<int64_t> StampOf(const TraceSource& source);
 
 // In rows() of the store, or, where the importer needs a database, in a store that is not
-// published, whose file lies beside `spare` until it is destroyed. `notify` is told in one line
-// which of several forms it took.
+// published, whose file is next to `spare` until it is destroyed. `notify` gets a line about the
+// form that was chosen of several.
 Result<ImportedTrace> ImportRows(const TraceSource& source, const std::string& spare,
                                  const ImportOptions& options,
                                  const std::function<void(std::string_view)>& notify);

@@ -1,7 +1,7 @@
-// How far an import is, and a way to end it: the importer tells, somebody else looks.
+// Progress of an import, and a way to end it: the importer reports, another thread reads.
 //
 // The share is an estimate by bytes of the text that was read and rows that were written, for a
-// bar; where an importer tells nothing it stays 0. Threads: any. A cancelled import ends with
+// bar; where an importer does not report it stays 0. Threads: any. A cancelled import ends with
 // kCancelled at its next step and leaves nothing behind.
 #pragma once
 

@@ -45,7 +45,7 @@ TEST(Preview, IsATraceOfPieces) {
   EXPECT_LT(imported->summary.slices, events);
   EXPECT_GT(imported->summary.slices, events / 3);
   EXPECT_TRUE(imported->summary.issues.empty());
-  // The last event is there: the whole span of time is seen.
+  // The last event is there: the whole span of time is shown.
   EXPECT_EQ(imported->summary.end_ns - imported->summary.begin_ns,
             (int64_t{events} - 1) * 10'000 + 5'000);
 }

@@ -121,10 +121,10 @@ constexpr std::array kImporters = {
              .preview = trace_events::WriteTimelinePreview},
 };
 
-// What analyses of several ranks leave beside these; copies of ranks may be in it.
+// Output of analyses of several ranks in the same folder; copies of ranks may be in it.
 constexpr std::string_view kResultsOfRanks = "cluster_analysis_output";
 
-// `is_inside`: of what the user named.
+// `is_inside`: below the path that the user named.
 Status Search(const std::string& path, int max_depth, bool is_inside,
               std::vector<TraceSource>& found, std::vector<std::string>& unread) {
   if (const Importer* importer = FindImporter(path)) {
@@ -136,7 +136,7 @@ Status Search(const std::string& path, int max_depth, bool is_inside,
     return {};
   }
   const auto entries = base::ListDirectory(path);
-  if (!entries.ok() && is_inside) {  // what lies beside can be read
+  if (!entries.ok() && is_inside) {  // the other files can be read
     unread.push_back(path);
     return {};
   }
@@ -177,7 +177,7 @@ const char* PackerOf(const std::string& path) {
   return nullptr;
 }
 
-// Choices that were made for the user; what was wrong is in the store, for whoever opens it.
+// Choices that were made for the user; problems are in the store, for its readers.
 }  // namespace
 
 std::span<const Importer> Importers() { return kImporters; }

@@ -1,4 +1,4 @@
-// Which files are found, whatever they are called, and what is said of those that are not.
+// Files that are found under any name, and messages for those that are not.
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 #include <zlib.h>
@@ -21,7 +21,7 @@ class FoundTracesTest : public ::testing::Test {
     std::ofstream(folder_.File(name), std::ios::binary) << text;
     return folder_.File(name);
   }
-  // Importer of the only trace of `path`; "" where there is none. unread_ gets what is told.
+  // Importer of the only trace of `path`; "" where there is none. unread_ gets the unread files.
   std::string ImporterOf(const std::string& path) {
     const auto found = FindTraces(path, 3, &unread_);
     EXPECT_TRUE(found.ok());
@@ -32,7 +32,7 @@ class FoundTracesTest : public ::testing::Test {
   std::vector<std::string> unread_;
 };
 
-TEST_F(FoundTracesTest, AFileOfAnotherNameIsNotToldToBeUnread) {
+TEST_F(FoundTracesTest, AFileOfAnotherNameIsNotReportedAsUnread) {
   EXPECT_EQ(ImporterOf(Write("run.ctrace", base::Concat("[", kEvent, "]"))), "chrome_trace");
   EXPECT_TRUE(unread_.empty());
   EXPECT_EQ(ImporterOf(Write("notes.txt", "no trace")), "");
@@ -49,7 +49,7 @@ TEST_F(FoundTracesTest, ARaisedVersionStalesTheStoresOfItsImporterOnly) {
   EXPECT_NE(*StampOf({path, importer}), *StampOf({path, &later}));
 }
 
-TEST_F(FoundTracesTest, EventsMayStandFarBehindTheBegin) {
+TEST_F(FoundTracesTest, EventsMayBeFarBehindTheBegin) {
   const std::string map(size_t{300} << 10U, 'x');
   const std::string list = base::Concat(R"(, "traceEvents" : [)", kEvent, "]}");
   EXPECT_EQ(ImporterOf(Write("a.json",
@@ -86,18 +86,19 @@ TEST_F(FoundTracesTest, DatabasesOfProfilersMayHaveAnyName) {
   EXPECT_EQ(ImporterOf(make("other.dat", "CREATE TABLE STRING_IDS (id INTEGER);")), "");
 }
 
-TEST_F(FoundTracesTest, PackedFilesAreFoundOrToldHowToUnpack) {
+TEST_F(FoundTracesTest, PackedFilesAreFoundOrTheMessageNamesTheFormat) {
   const std::string path = folder_.File("w.trace.gz");
   gzFile packed = gzopen(path.c_str(), "wb");
   gzprintf(packed, "[%s]", kEvent.data());
   gzclose(packed);
   EXPECT_EQ(ImporterOf(folder_.path()), "chrome_trace");
-  const auto said = [this](std::string_view begin) {
+  const auto message_for = [this](std::string_view begin) {
     return std::string(NothingToRead(Write("x.bin", begin)).message());
   };
-  EXPECT_NE(said("PK\x03\x04 and more").find("is packed with zip"), std::string::npos);
-  EXPECT_NE(said("\x28\xb5\x2f\xfd and more").find("is packed with zstd"), std::string::npos);
-  EXPECT_EQ(said("plain text").find("packed"), std::string::npos);
+  EXPECT_NE(message_for("PK\x03\x04 and more").find("is packed with zip"), std::string::npos);
+  EXPECT_NE(message_for("\x28\xb5\x2f\xfd and more").find("is packed with zstd"),
+            std::string::npos);
+  EXPECT_EQ(message_for("plain text").find("packed"), std::string::npos);
 }
 
 }  // namespace

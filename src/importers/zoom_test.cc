@@ -1,5 +1,5 @@
-// Every real trace gets a zoom index when it is imported, and it draws what a walk over all slices
-// says. Real data: SONDE_SHARED_DATA; skipped where it is absent.
+// Every real trace gets a zoom index when it is imported, with the same drawing as a walk over all
+// slices. Real data: SONDE_SHARED_DATA; skipped where it is absent.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -22,7 +22,7 @@ void CheckBeside(const store::Store& store, uint64_t seed) {
   store::CheckZoomIndex(store, *index, seed);
 }
 
-TEST(ZoomIndexOfTraces, CapturesGetOneWhicheverWay) {
+TEST(ZoomIndexOfTraces, CapturesGetOneInEveryWay) {
   const base::TestFolder folder;
   testing::CaptureBuilder capture;
   testing::MakeTrainingCapture(capture, 20'000, {.with_shapes = true, .with_memory = false});
@@ -42,7 +42,7 @@ TEST(ZoomIndexOfTraces, CapturesGetOneWhicheverWay) {
   }
 }
 
-TEST(ZoomIndexOfTraces, DrawsWhatTheTablesSay) {
+TEST(ZoomIndexOfTraces, DrawsTheSlicesOfTheTables) {
   const char* shared = std::getenv("SONDE_SHARED_DATA");  // NOLINT(concurrency-mt-unsafe)
   const std::string root = shared != nullptr ? shared : SONDE_SHARED_DATA_DEFAULT;
   if (!base::IsDirectory(root)) GTEST_SKIP() << "needs data: none in " << root;

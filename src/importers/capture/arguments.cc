@@ -142,8 +142,8 @@ class InputDecoder {
   bool unknown_ = false;
 };
 
-// Every range of a collective shows its arguments. Longer lists of ranks stand once, in the table
-// of groups.
+// Every range of a collective shows its arguments. Longer lists of ranks are stored once, in the
+// table of groups.
 constexpr size_t kMaxShownRanksBytes = 1024;
 
 std::string JsonList(std::span<const std::byte> payload) {
@@ -238,7 +238,7 @@ void ArgumentTable::AddText(int32_t args_id, int32_t key, int16_t form, std::str
 }
 
 int32_t ArgumentTable::AddSignature(const InputTexts& texts) {
-  // Dimensions and types together say everything; shapes follow from the dimensions.
+  // Dimensions and types together are complete; shapes follow from the dimensions.
   const int32_t key = signature_keys_.Intern(base::Concat(texts.types, "|", texts.dims));
   if (static_cast<size_t>(key) < signatures_.size()) return key;
   signatures_.push_back(

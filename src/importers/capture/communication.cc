@@ -106,12 +106,12 @@ CollectiveFacts ReadFacts(const Dictionary& dictionary, uint32_t args, RankLists
 }
 
 struct Operation {
-  const Node* work;            // what took the time
+  const Node* work;            // range that took the time
   const Node* call = nullptr;  // of the framework
   std::vector<const Node*> more_works = {};
 };
 
-// Gloo reduces and scatters by reductions of all: one, or of lists one for each rank.
+// Gloo implements reduce-scatter by all-reduces: one, or for lists one for each rank.
 constexpr std::string_view kReduceScatter = "reducescatter";
 constexpr std::string_view kListCall = "c10d::reduce_scatter_";
 
@@ -174,8 +174,7 @@ class Calls {
   std::map<std::string, std::deque<size_t>> by_type_;
 };
 
-// Works without a call of their own go to the last call before them that reduces and scatters a
-// list.
+// Works without a call of their own belong to the last reduce-scatter of a list before them.
 void JoinWorksOfLists(const CaptureTrace& trace, std::vector<Operation>& operations) {
   const auto name = [&](const Node& node) { return trace.dictionary.Name(node.name); };
   size_t of_list = operations.size();
@@ -209,7 +208,7 @@ std::vector<Operation> FindOperations(const CaptureTrace& trace) {
   Calls calls(trace);
   for (Operation& operation : operations) operation.call = calls.Match(*operation.work);
   JoinWorksOfLists(trace, operations);
-  // A back end that does not report its works: the call itself is all there is.
+  // A back end that does not report its works: only the call is known.
   for (const Node* call : calls.Unused()) operations.push_back({call, call});
   for (const ThreadStage& stage : trace.stages) {
     for (const Node& node : stage.nodes) {
@@ -294,7 +293,7 @@ class OperationWriter {
     return facts;
   }
 
-  // What the program asked for; the work says how it was done.
+  // The call has the program's request; the work shows how it was carried out.
   std::string TypeOf(const Operation& operation) const {
     std::string type = NormalCollective(trace_.dictionary.Name(operation.work->name));
     if (operation.call == nullptr) return type;
@@ -313,7 +312,7 @@ class OperationWriter {
     return dur;
   }
 
-  // The set of the call, where the first work has it, tells of all works.
+  // The set of the call, where the first work has it, applies to all works.
   CollectiveFacts FactsOfWorks(const Operation& operation) {
     CollectiveFacts facts = Facts(operation.work->args);
     const bool is_of_call =
@@ -345,7 +344,7 @@ class OperationWriter {
   std::map<std::string, const RankList*> groups_;  // by name
 };
 
-// What a kernel does not tell of the collective that it carries out.
+// Completes a kernel's facts of its collective by those of the call.
 void TakeFacts(const CommunicationOpRow& call, CommunicationOpRow& kernel) {
   CommunicationOpRow row = call;
   row.slice_id = kernel.slice_id;
@@ -372,8 +371,8 @@ Result<int64_t> WriteCommunication(CaptureTrace& trace, const ArgumentTable& arg
     const bool is_call = operation.call == operation.work;
     const auto done = is_call ? on_device.find(operation.call->slice_id) : on_device.end();
     if (done != on_device.end()) {
-      const bool tells_all = rows[done->second].group_name != store::kNone;
-      if (!tells_all) TakeFacts(writer.Row(operation), rows[done->second]);
+      const bool is_complete = rows[done->second].group_name != store::kNone;
+      if (!is_complete) TakeFacts(writer.Row(operation), rows[done->second]);
       continue;
     }
     CommunicationOpRow row = writer.Row(operation);

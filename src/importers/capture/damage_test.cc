@@ -1,5 +1,5 @@
 // Damaged captures: cut off at every byte, bytes changed, files missing. Nothing may crash, and
-// what is whole must still be read.
+// undamaged parts must still be read.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -90,7 +90,7 @@ TEST_F(DamageTest, SegmentCutOffAtEveryByte) {
 
 TEST_F(DamageTest, DictionaryCutOffAtEveryByte) {
   size_t readable = 0;
-  // The last entry says that the session ended; its padding may be missing.
+  // The last entry marks the end of the session; its padding may be missing.
   constexpr size_t kEndEntry = sizeof(capture::EntryHead) + 8 + 17;
   const size_t end_at = dictionary_.size() - (8 - kEndEntry % 8);
   for (size_t size = 0; size <= dictionary_.size(); ++size) {
@@ -208,7 +208,7 @@ TEST_F(DamageTest, IdsThatTheDictionaryDoesNotHoldAreNone) {
   EXPECT_LT(after.ru_maxrss - before.ru_maxrss, kMostKilobytes);
 }
 
-TEST_F(DamageTest, RingsThatMakeNoSense) {
+TEST_F(DamageTest, InconsistentRings) {
   CaptureBuilder c = SmallCapture();
   c.Add(1, Range{.begin = 9000, .end = 9001, .name = c.Name("in ring")});
   const std::string ring = c.Ring(1, 11, 16, 15, {});

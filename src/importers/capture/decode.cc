@@ -16,7 +16,7 @@ using capture::MemoryTail;
 using capture::Record;
 using capture::RecordKind;
 
-// The 8 bytes that args and link, or link and sequence, share.
+// The 8 bytes of args and link, or of link and sequence.
 uint64_t ArgsAndLink(const Record& record) {
   return uint64_t{record.args} | (uint64_t{record.link} << 32U);
 }
@@ -49,7 +49,7 @@ class Decoder {
     }
   }
 
-  // Between runs that are not continuous half a pair is of no use.
+  // Between runs that are not continuous half a pair is dropped.
   void Break() {
     if (half_memory_) issues_.Add(kMissing, "");
     half_memory_ = false;
@@ -120,7 +120,7 @@ class Decoder {
   static bool HasStack(RecordKind kind) {
     return kind != RecordKind::kBackwardNode && kind != RecordKind::kCollectiveWork;
   }
-  // Which unknown names there are is counted with the nodes that have them (import.cc).
+  // Unknown names are counted with the nodes that have them (import.cc).
   uint32_t Name(uint32_t id) const { return std::min(id, known_.names); }
   uint32_t Args(uint32_t id) { return Known(id, known_.args); }
   uint32_t Known(uint32_t id, uint32_t count) {

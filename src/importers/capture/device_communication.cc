@@ -1,5 +1,5 @@
-// Communication that an accelerator carried out, as its vendor's library told of it: records of
-// their own (Ascend), or kernels whose names say so (NVIDIA).
+// Communication of an accelerator, as its vendor's library reported it: records of their own
+// (Ascend), or kernels that are recognized by name (NVIDIA).
 #include <algorithm>
 #include <array>
 

@@ -1,4 +1,4 @@
-// Rows of what an accelerator did, where its vendor's library told of it.
+// Rows of an accelerator's work, where its vendor's library reported it.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -87,7 +87,7 @@ class DeviceRowWriter {
       row.name = trace_.names.Intern(task.kind == DeviceRecordKind::kMemcpy ? kCopy : kSet);
     }
     if (row.name == store::kNone) row.name = trace_.unknown_name;
-    // A copy: what is interned must not lie in the pool that grows by it.
+    // A copy: the argument of Intern must not be in the pool, which grows.
     const std::string name(trace_.names.Text(row.name));
     const TaskWords words = WordsOf(trace_.device.vendor, task.kind, name,
                                     trace_.dictionary.Name(task.type), trace_.dictionary.Name(op));

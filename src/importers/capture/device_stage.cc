@@ -113,7 +113,7 @@ class Stager {
     device_.tasks.push_back(task);
   }
 
-  // What was open on the threads of the calls when these began.
+  // Finds the ranges that were open on the threads of the calls when these began.
   void JoinCalls() {
     std::sort(device_.calls.begin(), device_.calls.end(), [](const auto& a, const auto& b) {
       return a.tid != b.tid ? a.tid < b.tid : BeginsBefore(a.ts, a.end, b.ts, b.end);
@@ -149,7 +149,7 @@ class Stager {
     }
   }
 
-  // Calls are in the order of threads and begin; those that do not nest lie on a lane below.
+  // Calls are in the order of threads and begin; those that do not nest are on a lane below.
   void PlaceCalls() {
     struct Frame {
       int64_t end;
@@ -201,7 +201,7 @@ class Stager {
     return {item.track_id, item.depth, item.ts, index};
   }
 
-  // Streams in order, then communicators; what runs beside another task of its stream lies on a
+  // Streams in order, then communicators; a task that overlaps another one of its stream is on a
   // lane below.
   void PlaceTasks() {
     const auto place = [](const DeviceTask& task) {

@@ -1,4 +1,4 @@
-// What a device did, between its records and rows: sorted, numbered, joined with what launched it.
+// The work of a device between records and rows: sorted, numbered, joined with its launches.
 //
 // Plain data; name ids are those of the capture's dictionary, times nanoseconds of the trace.
 #pragma once
@@ -74,7 +74,7 @@ struct DeviceCategories {
   int32_t communication;
   int32_t call;
   int32_t driver_call;
-  int32_t copy_name;  // of vendors that have no word for which one it is
+  int32_t copy_name;  // of vendors without names for kinds of copies
   int32_t set_name;
 };
 

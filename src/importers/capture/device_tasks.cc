@@ -23,7 +23,7 @@ struct Task {
   int32_t track_id;
 };
 
-// Pairs of numbers to consecutive numbers; open addressing, since it is asked once a task.
+// Pairs of numbers to consecutive numbers; open addressing, since each task needs a look-up.
 class PairNumbers {
  public:
   // The number of the pair, and whether it is new.
@@ -73,7 +73,7 @@ class Collector {
   // The tasks of one thread, in the order of begin; nothing where the thread ran no op.
   void TakeThread(const ThreadStage& stage) {
     const size_t first = tasks_.size();
-    // Ranges that do not nest lie on tracks of their own.
+    // Ranges that do not nest are on tracks of their own.
     std::vector<OwnTime<const Node*>> own(stage.tracks.size());
     const auto task = [this](int64_t ts, int64_t dur, const Node* node) {
       tasks_.push_back({ts, dur, node->slice_id, KindOf(*node), track_});

@@ -1,4 +1,4 @@
-// Device files of captures that are damaged: whatever they hold, the rest of the capture is there.
+// Damaged device files of captures: the rest of the capture is imported with any content of them.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -77,7 +77,7 @@ DeviceRecord Call(uint32_t tid, int64_t start, int64_t end, uint64_t correlation
 
 class DeviceFiles : public CaptureImportTest {
  protected:
-  // One thread with an operator from 100 to 900, and this device file beside it.
+  // One thread with an operator from 100 to 900, and this device file.
   void ImportWith(const std::string& device) {
     CaptureBuilder capture(kStartNs);
     capture.ClockSample(0, 0, kStartNs);
@@ -104,7 +104,7 @@ class DeviceFiles : public CaptureImportTest {
   }
 };
 
-TEST_F(DeviceFiles, JoinWhatIsOpenOnTheThreadOfTheCall) {
+TEST_F(DeviceFiles, JoinTheOpenRangeOnTheThreadOfTheCall) {
   ImportWith(Header() +
              Chunk(Name(1, "Mul") + Name(2, "aclnnMul"),
                    {Call(4242, 200, 300, 1), Kernel(1000, 1500, 1), Call(4242, 950, 960, 2),
@@ -114,7 +114,7 @@ TEST_F(DeviceFiles, JoinWhatIsOpenOnTheThreadOfTheCall) {
   EXPECT_EQ(Rows("SELECT count(*) FROM flow WHERE kind = 'host_to_device'"), "3\n");
 }
 
-TEST_F(DeviceFiles, ThatLieBesideEachOtherHaveLanes) {
+TEST_F(DeviceFiles, OverlappingTasksHaveLanes) {
   ImportWith(Header() + Chunk(Name(1, "Mul"), {Kernel(1000, 1500, 0), Kernel(1200, 1300, 0),
                                                Kernel(1500, 1600, 0)}));
   EXPECT_EQ(Rows("SELECT s.depth, s.ts - 1700000000000000000 FROM slice s JOIN track USING "
@@ -174,7 +174,7 @@ TEST_F(DeviceFiles, OfNvidiaCommunicateWithTheFactsOfTheCall) {
             "allreduce 1000 500 tp 4096\nallreduce 1700 100 - -\n");
 }
 
-// What is read of these bytes, and how many pieces were bad.
+// The records in these bytes, and the number of bad pieces.
 struct ReadBack {
   size_t records;
   size_t issues;

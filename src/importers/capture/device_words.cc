@@ -8,7 +8,8 @@ namespace {
 using capture::DeviceRecordKind;
 using capture::DeviceVendor;
 
-// "KERNEL_AIVEC", as the runtime names kinds of kernels, to the cores as deliverables do.
+// "KERNEL_AIVEC", the runtime's name of a kind of kernels, to the name of the cores in
+// deliverables.
 std::string_view AscendCore(std::string_view type) {
   if (type == "KERNEL_AICORE") return "AI_CORE";
   if (type == "KERNEL_AIVEC") return "AI_VECTOR_CORE";

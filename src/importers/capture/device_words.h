@@ -1,7 +1,7 @@
-// What people call the work of a vendor's device: types, cores and kinds of tasks, levels of calls.
+// Names for the work of a vendor's device: types, cores and kinds of tasks, levels of calls.
 //
-// Ascend's as its deliverables have them; NVIDIA's as torch's profiler tells them and the reader of
-// its traces (importers/kineto) gives them, so that both ways of recording a GPU compare. Pure
+// Ascend's are those of its deliverables. NVIDIA's are those of torch's profiler and of the reader
+// of its traces (importers/kineto), so that both ways of recording a GPU can be compared. Pure
 // functions.
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace sonde::importers::capture_import {
 
-// Of a task kind; empty where there is none. Copies and fills are no computing: they have no core.
+// Of a task kind; empty where there is none. Copies and fills have no core.
 struct TaskWords {
   std::string op_type;
   std::string task_type;
@@ -29,7 +29,7 @@ std::string_view CallLevel(capture::DeviceVendor vendor, std::string_view name);
 // The category of a host call's slice.
 std::string_view CallCategory(capture::DeviceVendor vendor, std::string_view name);
 
-// Whose interface the calls of a thread are of: "CANN", "CUDA".
+// The interface of the calls of a thread: "CANN", "CUDA".
 std::string_view InterfaceOf(capture::DeviceVendor vendor);
 
 // The collective that a kernel carries out; "" for others, and where collectives have records of

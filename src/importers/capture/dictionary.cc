@@ -20,8 +20,8 @@ using capture::EntryType;
 constexpr uint32_t kMaxEntryBytes = 16U << 20U;
 // Bytes that may be checksummed while looking for the next valid entry behind a garbled one.
 constexpr size_t kSearchBudget = 256U << 20U;
-// Ids are dense but where a capture kept only the last seconds of a long time; one far beyond the
-// entries read so far is not worth a table of that size.
+// Ids are dense except where a capture kept only the last seconds of a long time; an id far beyond
+// the entries read so far is not worth a table of that size.
 constexpr uint32_t kIdSlack = 1U << 24U;
 
 size_t Padded(uint32_t length) { return (size_t{length} + 7) & ~size_t{7}; }

@@ -218,7 +218,7 @@ Status WriteThreads(CaptureTrace& trace, store::Transaction& transaction) {
   SONDE_ASSIGN_OR_RETURN(auto tracks, TableWriter<store::TrackRow>::Open(transaction));
   for (const ThreadStage& stage : trace.stages) {
     const ThreadEntry* entry = trace.dictionary.FindThread(stage.thread_index);
-    // Rows stand at the place that their number says; the stage has them as they were met.
+    // Rows are at the index of their number; the stage has them in order of appearance.
     std::vector<TrackStage> by_number = stage.tracks;
     std::sort(by_number.begin(), by_number.end(),
               [](const TrackStage& a, const TrackStage& b) { return a.track_id < b.track_id; });

@@ -49,7 +49,7 @@ class FlowWriter {
     });
   }
 
-  // From the host call to what it launched.
+  // From the host call to the work that it launched.
   void WriteLaunches() {
     const int32_t kind = trace_.names.Intern("host_to_device");
     const DeviceStage& device = trace_.device;

@@ -1,8 +1,8 @@
-// Which forward op a backward node belongs to: by the number that the framework gave the thread of
-// the forward op, and its sequence number.
+// Finds the forward op of a backward node, by the framework's number of the forward op's thread and
+// its sequence number.
 //
-// Several threads may have one number: libraries that the framework calls (gloo) begin to count
-// anew. Refers to the trace; any thread after it was made.
+// Several threads may have one number: libraries that the framework calls (gloo) restart the count.
+// Refers to the trace; any thread after it was made.
 #pragma once
 
 #include <cstdint>

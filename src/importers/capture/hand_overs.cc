@@ -22,7 +22,7 @@ struct Place {
 
 // Each queue of MindSpore counts its tasks by itself, so that several tasks have one number: ends
 // of one number are paired in the order of time, as tasks of a queue run, and each pair gets a
-// number of its own. MindSpore writes that it handed on a task after it did: the task may run
+// number of its own. MindSpore records the hand-over after it queued the task: the task may run
 // before.
 class Pairs {
  public:
@@ -64,7 +64,7 @@ class Pairs {
     }
   }
 
-  std::vector<End> open_;  // of the number that is looked at
+  std::vector<End> open_;  // of the current number
   uint64_t next_ = kPairBit;
 };
 
@@ -85,7 +85,7 @@ class Origins {
 
   bool empty() const { return out_.empty(); }
 
-  // The range that began what came to be this operator; none where its own thread did.
+  // The range in which this operator's task was first queued; none where its own thread did so.
   std::optional<Place> Of(Place place) const {
     std::optional<Place> found;
     for (int i = 0; i < kMostHandOvers; ++i) {
@@ -97,7 +97,7 @@ class Origins {
   }
 
  private:
-  // Who handed over the innermost task around a range.
+  // The place from which the innermost task around a range was queued.
   std::optional<Place> Before(Place place) const {
     const ThreadStage& stage = trace_.stages[place.stage];
     for (int32_t node = place.node; node != kNoNode; node = trace_.NodeOf(stage, node).parent) {

@@ -52,7 +52,7 @@ TEST_F(CaptureImportTest, TiesBackwardToForward) {
   EXPECT_EQ(Rows("SELECT forward_thread_id FROM framework_op WHERE scope = 1 LIMIT 1"), "0\n");
 }
 
-// Threads of gloo begin to count anew: the number of the main thread is theirs, too.
+// Threads of gloo restart the count: they have the number of the main thread, too.
 TEST_F(CaptureImportTest, ThreadsMayShareTheNumberOfTheFramework) {
   CaptureBuilder c;
   c.Thread(1, 11, 1, "main");
@@ -203,8 +203,8 @@ TEST_P(CaptureCollectivesTest, CollectivesAndSpans) {
   EXPECT_EQ(Issue("span_unpaired"), 1);
 }
 
-// Gloo reduces and scatters by reductions of all, for lists one a rank: what was asked for counts.
-TEST_F(CaptureImportTest, ReduceScatterIsOneWhateverCarriesItOut) {
+// Gloo implements reduce-scatter by all-reduces, for lists one a rank: the requested type counts.
+TEST_F(CaptureImportTest, ReduceScatterIsOneOperationForAllImplementations) {
   CaptureBuilder c;
   c.Thread(1, 11, 1, "main");
   c.Thread(2, 12, 1, "worker");
@@ -240,7 +240,7 @@ TEST_F(CaptureImportTest, ReduceScatterIsOneWhateverCarriesItOut) {
       "reducescatter 4 9 c10d::_reduce_scatter_base_\n");
 }
 
-// Ranks stand once, however many they are; not with every range. What is no list is not known.
+// Lists of ranks are stored once, not with every range. Other values than lists are unknown.
 TEST_F(CaptureImportTest, RanksOfLargeGroups) {
   CaptureBuilder c;
   c.Thread(1, 11, 1, "main");
@@ -342,7 +342,7 @@ TEST_F(CaptureImportTest, CleanEndWithOpenRanges) {
             "recorder something happened\nrecording_ended ended by the test\n");
 }
 
-TEST_F(CaptureImportTest, SaysWhatCannotBeRead) {
+TEST_F(CaptureImportTest, ReportsUnreadableParts) {
   store::StoreOptions options;
   auto store = store::Store::Create(folder_ + "/x.duckdb", options).value();
   EXPECT_EQ(ImportCapture(folder_, *store, {}).status().code(), StatusCode::kNotFound);

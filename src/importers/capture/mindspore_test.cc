@@ -63,8 +63,8 @@ TEST_F(MindsporeCaptureTest, GradientsAreNoCallsOfCells) {
   EXPECT_EQ(Modules(), "");
 }
 
-// The operator runs on the third thread, handed on twice.
-TEST_F(MindsporeCaptureTest, OperatorsBelongToTheCallThatWasHandedOn) {
+// The operator runs on the third thread, after two hand-overs.
+TEST_F(MindsporeCaptureTest, OperatorsBelongToTheCallThatQueuedThem) {
   CaptureBuilder c;
   for (uint32_t thread = 1; thread <= 3; ++thread) c.Thread(thread, thread + 10, thread, "");
   const uint32_t hand_over = c.Name("hand-over");

@@ -37,7 +37,7 @@ std::vector<uint32_t> PreorderPlaces(const std::vector<Node>& nodes) {
     size[i] = total;
     roots.push_back(i);
   }
-  // From the end: every subtree takes the last places that are still free in its parent's.
+  // From the end: every subtree takes the last free places in its parent's.
   std::vector<uint32_t> places(count);
   std::vector<uint32_t> free_end(size_t{count} + 1);
   free_end[count] = count;
@@ -60,8 +60,7 @@ void OrderByBegin(std::vector<Node>& nodes) {
   }
 }
 
-// A step that went on behind a rest was recorded in parts, which have its number: they are one
-// range.
+// A step that continued after a pause was recorded in parts with one number: they are one range.
 void JoinSteps(std::vector<Node>& nodes) {
   constexpr size_t kNone = SIZE_MAX;
   size_t step = kNone;

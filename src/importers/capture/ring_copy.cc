@@ -65,7 +65,7 @@ class Copier {
   }
 
  private:
-  // Taken between two records, so that what is open and what is recorded belong together.
+  // Taken between two records, so that open ranges and records are consistent.
   void CopyOpenRanges() {
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
       std::memcpy(&copy_.header, ring_, sizeof(copy_.header));
@@ -85,8 +85,8 @@ class Copier {
     }
   }
 
-  // Slots that the drain thread has given back meanwhile may hold newer records; segments have
-  // what was there.
+  // Slots that the drain thread has released meanwhile may hold newer records; their old content is
+  // in the segments.
   bool CopySlots() {
     RingHeader& header = copy_.header;
     if (!std::has_single_bit(header.capacity) || header.capacity > most_slots_) return false;
@@ -129,7 +129,7 @@ class Copier {
   }
 
   const std::byte* ring_;
-  const uint64_t most_slots_;  // that the mapping holds
+  const uint64_t most_slots_;  // capacity of the mapping
   RingCopy& copy_;
 };
 
@@ -150,8 +150,8 @@ RingCopy::State StateOf(const base::MappedFile& file) {
   return ordered ? State::kGood : State::kGarbled;
 }
 
-// Copies the ring once more where it grew or changed hands while it was read: what it held for the
-// thread before is in the segments then.
+// Copies the ring once more where it grew or got another thread while it was read: the records of
+// the thread before are in the segments then.
 Status CopyRing(const std::string& path, RingCopy* copy) {
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     SONDE_ASSIGN_OR_RETURN(const base::MappedFile file, base::MappedFile::Open(path));

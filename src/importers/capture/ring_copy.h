@@ -1,8 +1,8 @@
-// What a ring buffer held at one moment, copied while the program may still write to it.
+// The content of a ring buffer at one moment, copied while the program may still write to it.
 //
 // Rings are to be copied before segments are opened, and both before the dictionary is read: the
 // drain thread moves records from rings to segments, and a text is in the dictionary before the
-// first record that refers to it. In that order nothing is seen twice as something else or missed.
+// first record that refers to it. In that order no record is missed or misread.
 #pragma once
 
 #include <cstddef>
@@ -19,18 +19,18 @@ struct RingCopy {
   enum class State {
     kGood,
     kBeingMade,  // no header yet: nothing was recorded
-    kTruncated,  // shorter than its header says
-    kGarbled,    // its header makes no sense
+    kTruncated,  // shorter than in its header
+    kGarbled,    // its header is invalid
   };
   std::string file;  // its name without the folder
   State state = State::kBeingMade;
   size_t file_size = 0;
-  capture::RingHeader header{};        // head and tail say which positions `slots` holds
+  capture::RingHeader header{};        // head and tail give the positions of `slots`
   std::vector<capture::Record> slots;  // [tail, head)
   std::vector<capture::Record> open;   // ranges open at `head`, outermost first
 };
 
-// A file that is gone is no error: a ring goes with its thread, when segments hold what it held.
+// A missing file is no error: a ring is removed with its thread, when segments hold its records.
 // One that cannot be opened is counted.
 std::vector<RingCopy> CopyRings(const std::vector<std::string>& files, store::ImportIssues& issues);
 

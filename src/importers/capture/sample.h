@@ -1,7 +1,6 @@
-// The begin of a large capture as a capture of its own: its dictionaries and what was recorded
-// first.
+// The begin of a large capture as a capture of its own: its dictionaries and first records.
 //
-// Threads: any, distinct samples. Errors: kNotFound where there is nothing to gain, else those of
+// Threads: any, distinct samples. Errors: kNotFound where a sample saves nothing, else those of
 // reading and writing.
 #pragma once
 

@@ -1,8 +1,8 @@
-// What a server of language models recorded besides operators, and the tables made of it.
+// Events of a server of language models besides operators, and the tables made of them.
 //
-// The server's processes (front-end, engine, ranks) tell requests and engine steps by flows, marks
-// and counters (python/sonde/vllm/_marks.py); keys are the same numbers in all of them. Extraction
-// is a matter of one capture; the tables take the events of all that belong together.
+// The server's processes (front-end, engine, ranks) record requests and engine steps by flows,
+// marks and counters (python/sonde/vllm/_marks.py), with the same keys in all of them. Events are
+// extracted from one capture at a time; the tables take those of all captures of a session.
 // Units: nanoseconds of the Unix epoch. Pure, any thread.
 #pragma once
 
@@ -40,7 +40,7 @@ struct ServingFlow {
   int64_t ts = 0;
   uint64_t key = 0;
   int64_t value = 0;
-  int64_t range_ts = 0;   // the range it was told in
+  int64_t range_ts = 0;   // the range in which it was recorded
   int64_t range_end = 0;  // kOpenEnd where that had not ended
   int32_t slice_id = -1;  // the same
   ServingKind kind = ServingKind::kStep;
@@ -50,7 +50,7 @@ struct ServingFlow {
 // kKnown: the front-end had it before the recording.
 enum class RequestMoment : uint8_t { kArrived, kKnown, kQueued, kFinished, kDone };
 
-// A mark with facts; -1 and "" are what it does not say.
+// A mark with facts; -1 and "": unknown.
 struct RequestFact {
   int64_t ts = 0;
   RequestMoment moment = RequestMoment::kArrived;

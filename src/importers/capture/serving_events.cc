@@ -1,4 +1,4 @@
-// Finds what a server told in one capture.
+// Finds the events of a server in one capture.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -28,7 +28,7 @@ constexpr std::pair<std::string_view, RequestMoment> kMarkNames[] = {
     {"request ended", RequestMoment::kDone},
 };
 
-// Facts of a request that say how its tokens are chosen.
+// Sampling parameters of a request.
 constexpr std::string_view kSampling[] = {"temperature", "top_p", "top_k", "n", "seed"};
 
 struct FlowName {
@@ -36,7 +36,7 @@ struct FlowName {
   int64_t value;
 };
 
-// "sonde.decode 1" -> {kDecode, 1}; none for what a newer recorder may tell.
+// "sonde.decode 1" -> {kDecode, 1}; none for names of a newer recorder.
 std::optional<FlowName> ParseFlowName(std::string_view name) {
   if (!IsServingFlow(name)) return std::nullopt;
   name.remove_prefix(name.find('.') + 1);
@@ -81,7 +81,7 @@ class Finder {
   bool IsOurs(uint8_t domain) const { return static_cast<int>(domain) == domain_; }
 
   // Ranges that may end anywhere, by the number that the recorder gave them: those of engine steps
-  // and of requests. A node does not know its number; begin and name tell it among a thread's.
+  // and of requests. A node does not know its number; begin and name identify it among a thread's.
   void FindSpans(const ThreadStage& stage) {
     std::map<std::pair<int64_t, uint32_t>, const Node*> nodes;
     for (const Node& node : stage.nodes) {

@@ -1,4 +1,4 @@
-// From what the processes of a server told to requests, engine steps and who took part in which.
+// From the events of a server's processes to requests, engine steps and their relation.
 #include <algorithm>
 #include <iterator>
 #include <map>
@@ -24,7 +24,7 @@ int64_t NumberOf(uint64_t key) {
 struct Tokens {
   int64_t ts = 0;
   int64_t count = 0;
-  size_t row = SIZE_MAX;  // of request_step, where the engine told it
+  size_t row = SIZE_MAX;  // of request_step, where the engine recorded it
 };
 
 struct Request {
@@ -32,9 +32,9 @@ struct Request {
   std::string_view name;
   std::string_view engine_reason;
   std::string_view reason;
-  int64_t before = 0;            // tokens that it had when the engine first told of it
+  int64_t before = 0;            // tokens that it had in the engine's first record of it
   int64_t before_ns = -1;        // this moment
-  int64_t front_end_before = 0;  // when the front-end first told of it; -1 unknown
+  int64_t front_end_before = 0;  // the same of the front-end; -1 unknown
   int64_t end_ns = -1;
   int64_t cut_ns = -1;   // its engine died
   bool arrived = false;  // its arrival was recorded, here or in the engine
@@ -102,7 +102,7 @@ class Builder {
         if (request.end_ns < 0) request.end_ns = fact.ts;
         break;
       case RequestMoment::kDone:
-        // The front-end finds stop texts, and tells the engine to abort.
+        // The front-end finds stop texts, and makes the engine abort.
         request.reason = fact.reason;
         request.end_ns = fact.ts;
         if (fact.reason == kEngineDied) request.cut_ns = fact.ts;
@@ -118,7 +118,7 @@ class Builder {
   }
 
   // At the begin of a recording the engine names the requests that it has, with no moment of
-  // queueing; it may have told of one already.
+  // queueing; one of them may be known already.
   static void TakeQueued(const RequestFact& fact, Request& request) {
     store::RequestRow& row = request.row;
     if (fact.is_queued) row.queued_ts = fact.ts;
@@ -131,7 +131,7 @@ class Builder {
     request.arrived = row.queued_ts >= 0;
   }
 
-  // What a counter said within a range.
+  // Value of a counter within a range.
   static double Within(const std::vector<CounterInstant>& values, int64_t begin, int64_t end) {
     const auto place =
         std::lower_bound(values.begin(), values.end(), begin,
@@ -213,7 +213,7 @@ class Builder {
     rows_.request_steps.push_back(row);
   }
 
-  // Outputs are told in the range that deals with a step's output, and so are requests that end.
+  // Outputs and ends of requests are recorded in the range that deals with a step's output.
   void TakeOutputs(const ServingEvents& part) {
     std::unordered_map<int32_t, size_t> step_of_update;     // by slice
     std::map<int64_t, std::pair<int64_t, size_t>> updates;  // begin, end and step
@@ -246,7 +246,7 @@ class Builder {
     return place == row_of_part_.end() ? nullptr : &rows_.request_steps[place->second];
   }
 
-  // Told before the output of its step.
+  // Recorded before the output of its step.
   void TakeDrafts(const ServingFlow& flow, size_t step) {
     if (step == SIZE_MAX) return;  // begun before the recording
     store::RequestRow& request = requests_[flow.key].row;
@@ -321,9 +321,10 @@ class Builder {
     FinishTimes(request);
   }
 
-  // The first output of the engine that the front-end told of, too. Tokens reach it in the order
-  // and pieces in which they left the engine; both say how many there were before their recordings
-  // began. Where a front-end cannot, those count that left the engine after its recording began.
+  // The first output of the engine that the front-end recorded, too. Tokens reach it in the order
+  // and pieces in which they left the engine; both record how many there were before their
+  // recordings began. Where a front-end cannot, tokens count that left the engine after its
+  // recording began.
   size_t FirstSeen(const Request& request) const {
     const std::vector<Tokens>& outputs = request.outputs;
     size_t first = 0;
@@ -360,14 +361,14 @@ class Builder {
     }
   }
 
-  // Whether its end is that of an answer: it has one, and not because its engine died or the server
-  // refused it. Where the front-end told only that it answered, nobody knows with what.
+  // Whether its end is that of an answer, and not because its engine died or the server refused it.
+  // Where the front-end recorded only that it answered, the kind of answer is unknown.
   static bool IsAnswer(const Request& request, std::string_view reason) {
     return request.end_ns >= 0 && !reason.empty() && reason != kEngineDied && reason != "error" &&
            !reason.starts_with("refused");
   }
 
-  // Of a request that nobody introduced: its begin was not recorded.
+  // Of a request whose begin was not recorded.
   static int64_t FirstMoment(const store::RequestRow& row) {
     for (const int64_t ts :
          {row.tokenized_ts, row.queued_ts, row.scheduled_ts, row.last_token_ts}) {

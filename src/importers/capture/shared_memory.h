@@ -1,7 +1,7 @@
 // Collectives that go through shared memory instead of torch's process groups.
 //
 // vLLM on a CPU carries out those of tensor and pipeline parallelism by operators of its own
-// (`_C::shm_allreduce`); they name no group, so the groups stand in the capture's metadata
+// (`_C::shm_allreduce`); they name no group, so the groups are in the capture's metadata
 // ("shared_memory_groups": [{"name": "tp:0", "ranks": [0, 1]}]), which the vLLM hook writes.
 // Pure, any thread.
 #pragma once
@@ -21,8 +21,8 @@ std::string_view SharedMemoryCollective(std::string_view name);
 // Name ids of such operators that the capture has, ascending; mostly none.
 std::vector<uint32_t> SharedMemoryOps(const Dictionary& dictionary);
 
-// Size in bytes and number of elements of what a rank gave, from the texts of the inputs: their
-// first tensor. -1 where shapes were not recorded.
+// Size in bytes and number of elements of a rank's input, from the texts of the inputs: their first
+// tensor. -1 where shapes were not recorded.
 struct Payload {
   int64_t bytes = -1;
   int64_t count = -1;

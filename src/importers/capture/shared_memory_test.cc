@@ -16,7 +16,7 @@ TEST(SharedMemory, PayloadIsTheFirstTensor) {
   EXPECT_EQ(floats.bytes, 9 * 256 * 4);
   EXPECT_EQ(floats.count, 9 * 256);
   EXPECT_EQ(floats.data_type, "float");
-  // A gather names what it gives before what it gets.
+  // A gather lists its input before its output.
   EXPECT_EQ(PayloadOf(";1,1024;2,1024", "Scalar;c10::BFloat16;c10::BFloat16").bytes, 2048);
   EXPECT_EQ(PayloadOf("", "").bytes, -1);
   EXPECT_EQ(PayloadOf(";", "Scalar;TensorList").bytes, -1);

@@ -79,7 +79,7 @@ class SlotCollector {
     for (auto& [index, thread] : threads_) {
       RemoveOverlaps(thread);
       if (const auto head = heads_.find(index); head != heads_.end()) {
-        RemoveToldTwice(head->second, thread);
+        RemoveDuplicateRanges(head->second, thread);
       }
       if (thread.dropped > 0) {
         issues_.Add(kDropped, "", -1, static_cast<int64_t>(thread.dropped));
@@ -176,7 +176,7 @@ class SlotCollector {
 
   // Of the ranges that were open when the ring was copied, those that ended before the segments
   // were opened: they are in slots from `head` on, or once more in a last chunk of open ranges.
-  static void RemoveToldTwice(uint64_t head, ThreadSlots& thread) {
+  static void RemoveDuplicateRanges(uint64_t head, ThreadSlots& thread) {
     const auto key = [](const Record& record) {
       return std::tuple(record.ticks, record.name, capture::KindOf(record));
     };

@@ -1,10 +1,10 @@
-// The records of a capture by thread: chunks of segment files and what rings still hold.
+// The records of a capture by thread: chunks of segment files and the rest in rings.
 //
 // Pieces whose checksum fails are left out and counted; a slot that both a segment and a ring hold
 // is delivered once. Slots are views into mapped files and copies of rings, which the object owns;
 // they may be unaligned. One thread builds it, any may read it.
 //
-// The capture may still be written to (ring_copy.h says in which order it is to be read).
+// The capture may still be written to (ring_copy.h defines the order of reading).
 #pragma once
 
 #include <cstddef>
@@ -54,7 +54,7 @@ struct CaptureSlots {
 Result<std::vector<SegmentFile>> OpenSegments(const std::vector<std::string>& files,
                                               store::ImportIssues& issues);
 
-// Whatever the files hold is no error: what cannot be read becomes issues.
+// Bad content is no error: unreadable parts become issues.
 CaptureSlots ReadSlots(SlotFiles files, uint64_t session_id, store::ImportIssues& issues);
 
 }  // namespace sonde::importers::capture_import

@@ -109,7 +109,7 @@ inline bool IsRange(capture::RecordKind kind) {
 
 TrackKind TrackOf(capture::RecordKind kind);
 
-// How many ids a capture's dictionary knows, 0 (none) included.
+// Numbers of ids in a capture's dictionary, 0 (none) included.
 struct KnownIds {
   uint32_t names = 0;
   uint32_t args = 0;

@@ -14,7 +14,7 @@ using capture::ClockSampleEntry;
 
 // Samples nearer than this are not worth a piece: their own uncertainty would show in the rate.
 constexpr int64_t kMinPieceNs = 50'000'000;
-// Counters run at 1 MHz to 10 GHz; a pair of samples that says otherwise is bad.
+// Counters run at 1 MHz to 10 GHz; a pair of samples with another rate is bad.
 constexpr double kMinNsPerTick = 0.1;
 constexpr double kMaxNsPerTick = 1000;
 // Far beyond any real time, and differences of two such times do not overflow.

@@ -1,10 +1,10 @@
-// Ticks of a capture to nanoseconds of the Unix epoch.
+// Converts ticks of a capture to nanoseconds of the Unix epoch.
 //
 // Between two clock samples the rate is constant (piecewise linear through CLOCK_MONOTONIC_RAW),
-// outside the rate of the nearest piece goes on. One offset ties the monotonic clock to real time
+// outside the rate of the nearest piece is used. One offset ties the monotonic clock to real time
 // for the whole capture, so steps of the wall clock do not bend durations; captures of one boot of
-// a machine can share it, so that they do not come apart either (ClockOffsets). Monotone: a <= b
-// gives ToNs(a) <= ToNs(b), so ranges that nest in ticks nest in nanoseconds.
+// a machine can share it, so that they stay aligned (ClockOffsets). Monotone: a <= b gives ToNs(a)
+// <= ToNs(b), so ranges that nest in ticks nest in nanoseconds.
 // Immutable; any thread. About 2 ns a conversion when ticks come nearly in order.
 #pragma once
 
@@ -25,12 +25,12 @@ using ClockOffsets = std::map<std::string, int64_t, std::less<>>;
 class TickClock {
  public:
   // `samples` in any order; bad ones (time goes back) are left out. `offset`: real time minus
-  // monotonic time where that is known already, else the samples tell.
+  // monotonic time where that is known already, else it is taken from the samples.
   TickClock(std::vector<capture::ClockSampleEntry> samples, capture::ClockKind kind,
             int64_t created_realtime_ns, store::ImportIssues& issues,
             std::optional<int64_t> offset = std::nullopt);
 
-  // What the samples tell, none without any.
+  // The offset of the samples, none without any.
   static std::optional<int64_t> OffsetOf(const std::vector<capture::ClockSampleEntry>& samples);
 
   // Keeps the piece of the last conversion; one for each thread.

@@ -2,7 +2,7 @@
 //
 // The Write functions read the trace and append to their own tables. Those that intern texts share
 // trace.names and must run on one thread; WriteSlices and WriteFrameworkOps intern nothing and may
-// run beside them, each with a transaction of its own.
+// run in parallel, each with a transaction of its own.
 #pragma once
 
 #include <algorithm>
@@ -81,8 +81,8 @@ struct LoadedCapture {
   CaptureTrace trace;
   std::optional<ArgumentTable> arguments;  // refers to the trace: hence the fixed place
 };
-// `clocks`, where not null, ties its clock to real time as the captures before it, and is told of
-// the first one of a boot.
+// `clocks`, where not null, ties its clock to real time as the captures before it, and gets the
+// first one of a boot.
 Result<std::unique_ptr<LoadedCapture>> LoadCapture(const std::string& path,
                                                    ClockOffsets* clocks = nullptr);
 
@@ -96,9 +96,9 @@ struct StepRange {
 // In the order of begin.
 std::vector<StepRange> FindSteps(const CaptureTrace& trace);
 
-// The step that a moment lies in, -1 none; moments come in ascending order. Where steps of several
-// threads lie beside each other (calls that overlap), what happens on such a thread belongs to its
-// own step, and what happens on others to the step that began last.
+// The step that contains a moment, -1 none; moments come in ascending order. Where steps of several
+// threads overlap (concurrent calls), moments of such a thread belong to its own step, and those of
+// other threads to the step that began last.
 class StepCursor {
  public:
   explicit StepCursor(const std::vector<StepRange>& steps);
@@ -132,8 +132,8 @@ Result<int64_t> WriteCpuDeviceTasks(CaptureTrace& trace, const ArgumentTable& ar
                                     const std::vector<StepRange>& steps,
                                     store::Transaction& transaction);
 
-// Gives what the device did tracks and slices behind those of the threads, and finds what launched
-// it: the operator open on the thread of the host call that has the same correlation.
+// Gives the device's work tracks and slices behind those of the threads, and finds its launches:
+// the operator open on the thread of the host call that has the same correlation.
 void StageDevice(CaptureTrace& trace);
 void WriteDeviceSlices(const CaptureTrace& trace, const DeviceCategories& categories,
                        store::TableWriter<store::SliceRow>& writer);
@@ -153,7 +153,7 @@ Result<int64_t> WriteCommunication(CaptureTrace& trace, const ArgumentTable& arg
                                    const std::vector<StepRange>& steps,
                                    store::Transaction& transaction);
 Result<int64_t> WriteMemory(CaptureTrace& trace, store::Transaction& transaction);
-// How many there were.
+// Returns their number.
 Result<int64_t> WriteFlows(CaptureTrace& trace, store::Transaction& transaction);
 Status WriteMarks(CaptureTrace& trace, store::Transaction& transaction);
 Status WriteSteps(const CaptureTrace& trace, const std::vector<StepRange>& steps,

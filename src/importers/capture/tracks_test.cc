@@ -1,4 +1,4 @@
-// Which lane a range comes to, how deep, and in what.
+// Lane, depth and parent of ranges.
 #include <bit>
 #include <span>
 
@@ -124,7 +124,7 @@ TEST_F(CaptureImportTest, KindsGoToTheirTracks) {
 }
 
 // Calls of a model on two threads; a third thread has no step of its own.
-TEST_F(CaptureImportTest, StepsBesideEachOtherAreThoseOfTheirThreads) {
+TEST_F(CaptureImportTest, OverlappingStepsAreThoseOfTheirThreads) {
   CaptureBuilder c;
   const auto add = [&](uint32_t thread, uint64_t begin, int32_t number) {
     c.Add(thread, Range{.begin = begin + 5, .end = begin + 6, .name = c.Name("aten::mm")});
@@ -178,8 +178,8 @@ TEST_F(CaptureImportTest, PartsOfAStepAreOneRange) {
             "0 3\n1 1\n- 1\n");
 }
 
-// A track's number is its place in the table, in whatever order a thread's kinds are met.
-TEST_F(CaptureImportTest, TracksStandInTheOrderOfTheirNumbers) {
+// A track's number is its place in the table, in any order of a thread's kinds.
+TEST_F(CaptureImportTest, TracksAreInTheOrderOfTheirNumbers) {
   CaptureBuilder c;
   c.Thread(1, 11, 1, "");
   c.Thread(2, 12, 2, "");
@@ -215,7 +215,7 @@ TEST_F(CaptureImportTest, OverlapsMoveToAnotherTrack) {
   c.Flush(1);
   Import(c);
   EXPECT_EQ(Issue("ranges_overlap"), 2);
-  // No two slices of a lane overlap, and children lie inside their parents.
+  // No two slices of a lane overlap, and children are inside their parents.
   EXPECT_EQ(Rows("SELECT count(*) FROM slice a JOIN slice b ON a.track_id = b.track_id AND "
                  "a.depth = b.depth AND a.slice_id < b.slice_id AND a.ts + a.dur > b.ts"),
             "0\n");

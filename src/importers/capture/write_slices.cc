@@ -1,4 +1,4 @@
-// Slices and what the framework says about them: the two tables with a row for every range.
+// Slices and the framework's facts about them: the two tables with a row for every range.
 #include "importers/capture/forward_index.h"
 #include "importers/capture/trace.h"
 #include "store/table_writer.h"

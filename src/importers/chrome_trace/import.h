@@ -1,5 +1,5 @@
-// Traces in the Chrome trace event format whose producer is not known: slices, counters, flows and
-// instants as they are.
+// Traces in the Chrome trace event format of an unknown producer: slices, counters, flows and
+// instants without interpretation.
 #pragma once
 
 #include <cstdint>

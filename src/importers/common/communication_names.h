@@ -1,4 +1,4 @@
-// Names of collectives and of groups as this ecosystem spells them.
+// Names of collectives and of groups in the spelling of this ecosystem.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,8 @@
-// Times that cannot be true, found by nothing but the other times of the trace: zeros among times
-// of today, durations that were never ended, tasks that run over later ones of their stream.
+// Impossible times, found only by the other times of the trace: zeros among present times,
+// durations that were never ended, tasks that run over later ones of their stream.
 //
-// Importers count what they find, name its place and leave it out of sums and of the time axis: one
-// such value would stretch every view and every sum. Units: nanoseconds. Pure functions.
+// Importers count such times, name their place and leave them out of sums and of the time axis: a
+// single one would stretch every view and every sum. Units: nanoseconds. Pure functions.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,8 @@
 
 namespace sonde::importers {
 
-// What lies so far from all others belongs to no trace, and a trace shorter than that holds no such
-// times: nothing needs to be looked for.
+// A time so far from all others belongs to no trace. A shorter trace has no such times, and needs
+// no search.
 inline constexpr uint64_t kApartNs = uint64_t{86'400} * 1'000'000'000;
 
 struct TimeWindow {
@@ -22,13 +22,13 @@ struct TimeWindow {
   bool Holds(int64_t ts) const { return ts >= first && ts <= last; }
 };
 
-// How far apart two moments are, whatever they are.
+// Distance of two moments, without overflow.
 inline uint64_t Distance(int64_t first, int64_t last) {
   return static_cast<uint64_t>(last) - static_cast<uint64_t>(first);
 }
 
-// From the first to the last begin that belong to the trace. Outside lie those more than kApartNs
-// from the rest that are fewer than a quarter of it, and zeros.
+// From the first to the last begin of the trace. Outside are zeros, and begins more than kApartNs
+// from the rest that are fewer than a quarter of it.
 TimeWindow WindowOf(std::vector<int64_t> begins);
 
 // Calls take(i) for the ranges of a stream, in order of begin, that run over later ones: over three

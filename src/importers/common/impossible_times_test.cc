@@ -8,7 +8,7 @@ namespace {
 constexpr int64_t kDayNs = kApartNs;
 constexpr int64_t kToday = 1'615'207'264'505'000'000;
 
-TEST(ImpossibleTimes, ZerosAndFewThatLieFarApart) {
+TEST(ImpossibleTimes, ZerosAndFewDistantTimes) {
   std::vector<int64_t> begins(100, 0);
   for (int64_t i = 0; i < 100; ++i) begins.push_back(kToday + i);
   begins.push_back(kToday + 30 * kDayNs);

@@ -20,8 +20,8 @@ std::string TryToDemangle(const std::string& name) {
   return status == 0 && text != nullptr ? std::string(text.get()) : std::string();
 }
 
-// Older C++ libraries do not know the 16 bit types of AMD's kernels; which type it is makes no
-// difference here, since only the function's name is kept.
+// Older C++ libraries do not know the 16 bit types of AMD's kernels; the type does not matter here,
+// since only the function's name is kept.
 std::string Demangled(std::string_view name) {
   if (!name.starts_with("_Z")) return std::string(name);
   std::string text = TryToDemangle(std::string(name));
@@ -38,7 +38,7 @@ bool IsNameInParentheses(std::string_view text, size_t at) {
          text.substr(0, at).ends_with("operator");
 }
 
-// What the text says outside of all brackets, up to its parameters.
+// The text outside of all brackets, up to its parameters.
 std::string WithoutBrackets(std::string_view text) {
   std::string plain;
   int depth = 0;

@@ -1,7 +1,6 @@
-// What a kernel of a GPU is, by its name: which function, and whether it moves data or
-// communicates.
+// Classifies a GPU kernel by its name: its function, and whether it moves data or communicates.
 //
-// Names are as the driver gives them: C++ functions with their return type, template arguments and
+// Names come from the driver: C++ functions with their return type, template arguments and
 // parameters, mangled or not, or names that a compiler made up. Pure functions.
 #pragma once
 

@@ -1,11 +1,11 @@
-// The work of a thread where the CPU is the device: what each operator does itself, without the
+// The work of a thread where the CPU is the device: the own time of each operator, without the
 // operators that it calls.
 //
-// Of one operator that no other called, with all inside of it, the tasks lie one after another in
-// the order in which the operators began, from its begin to its end: nothing overlaps, and the sum
-// is the time that the thread spent in operators, whatever they are called. An operator that calls
-// others is shown with all its own time before them. Collectives are no work: their time is left
-// free, with what runs inside of them. Units: nanoseconds. One thread.
+// The tasks of an outermost operator and of all operators inside of it follow one another in the
+// order in which the operators began, from its begin to its end. Nothing overlaps, and the sum is
+// the time that the thread spent in operators. An operator that calls others is shown with all its
+// own time before them. Collectives are no work: their time is left free, including operators
+// inside of them. Units: nanoseconds. One thread.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 
 namespace sonde::importers {
 
-// Id: what the caller calls an operator.
+// Id: the caller's identifier of an operator.
 template <class Id>
 class OwnTime {
  public:
@@ -35,7 +35,7 @@ class OwnTime {
     calls_.push_back({ts, end, end - ts, id, is_work});
   }
 
-  // What is left, at the end of the track.
+  // The rest, at the end of the track.
   template <class Task>
   void End(const Task& task) {
     int64_t begin = calls_.empty() ? 0 : calls_.front().ts;

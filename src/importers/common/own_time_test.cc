@@ -29,7 +29,7 @@ std::string Tasks(const std::vector<Op>& ops) {
   return text;
 }
 
-TEST(OwnTime, IsWithoutThatOfOperatorsInside) {
+TEST(OwnTime, ExcludesOperatorsInside) {
   EXPECT_EQ(Tasks({{0, 100, 'a'}, {10, 50, 'b'}, {20, 30, 'c'}, {60, 70, 'd'}, {200, 210, 'e'}}),
             "a 0+50 b 50+30 c 80+10 d 90+10 e 200+10 ");
   EXPECT_EQ(Tasks({{5, 5, 'a'}, {5, 9, 'b'}, {9, 9, 'c'}}), "a 5+0 b 5+4 c 9+0 ");

@@ -1,4 +1,4 @@
-// One file of a trace that is made of many: where it cannot be used it costs only itself.
+// One file of a trace of many files: an unusable one is left out, the others are read.
 //
 // Threads: pure, but for the issues.
 #pragma once
@@ -29,7 +29,7 @@ std::optional<base::MappedFile> OpenPart(const std::string& path, std::string_vi
 // has not.
 bool IsGone(const std::string& path, const Status& opened);
 
-// FileStamp; of a file that cannot be read a number that says so.
+// FileStamp; of a file that cannot be read a fixed number.
 uint64_t PartStamp(const std::string& path);
 
 }  // namespace sonde::importers

@@ -1,4 +1,5 @@
-// A binary search that begins where the last one ended: for many whose places mostly go on.
+// A binary search that begins where the last one ended: for many searches in mostly ascending
+// order.
 //
 // Costs the logarithm of the distance, and touches memory near it only. Pure.
 #pragma once

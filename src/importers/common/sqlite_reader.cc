@@ -45,7 +45,7 @@ Result<std::unique_ptr<base::PrivateFolder>> CopyWithLog(const std::string& path
   return folder;
 }
 
-// As SQLite compares names: letters of either case are the same.
+// SQLite's comparison of names, without regard to case.
 bool EqualNames(std::string_view a, std::string_view b) {
   const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
   return std::ranges::equal(a, b, {}, lower, lower);
@@ -212,7 +212,7 @@ const std::vector<SqliteColumn>& SqliteReader::Columns(std::string_view table) c
   const auto known = columns_.find(table);
   if (known != columns_.end()) return known->second;
   std::vector<SqliteColumn>& columns = columns_[std::string(table)];
-  // A table that cannot be described has no columns; reading it tells why.
+  // A table that cannot be described has no columns; reading it reports the reason.
   Query(Concat("PRAGMA table_info(", SqlName(table), ")"), [&](const SqliteRow& row) {
     columns.push_back({std::string(row.Text(1)), std::string(row.Text(2))});
   }).IgnoreError();

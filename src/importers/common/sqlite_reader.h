@@ -1,6 +1,6 @@
-// An SQLite database of another tool, read without touching it or anything beside it.
+// An SQLite database of another tool, read without touching it or other files in its folder.
 //
-// Opened read-only and immutable: no lock, no journal, no -shm file is made. What lies in a
+// Opened read-only and immutable: no lock, no journal, no -shm file is made. The content of a
 // write-ahead log (-wal) is not in the database yet; where such a log is not empty, both are copied
 // into a temporary folder and read there, as SQLite would. Columns are found by name, whatever
 // their order; a column that is not there reads as NULL. One thread. Errors: Status with SQLite's
@@ -24,7 +24,7 @@ struct sqlite3_stmt;
 
 namespace sonde::importers {
 
-// The cells of one row by their place in the list that was asked for. Valid in the call only.
+// The cells of one row by their place in the list of columns. Valid in the call only.
 class SqliteRow {
  public:
   explicit SqliteRow(sqlite3_stmt* statement) : statement_(statement) {}
@@ -35,7 +35,7 @@ class SqliteRow {
   std::optional<double> Double(int column) const;
   // "" for NULL; numbers as SQLite prints them.
   std::string_view Text(int column) const;
-  // Whether a cell that was asked for a number holds something else that is not NULL.
+  // Whether a cell that was read as a number holds another value that is not NULL.
   bool had_wrong_type() const { return had_wrong_type_; }
   // SQLite's own type code of the cell: 1 integer, 2 real, 3 text, 4 blob, 5 NULL.
   int Type(int column) const;
@@ -75,7 +75,7 @@ class SqliteReader {
   ~SqliteReader();
 
   const std::string& path() const { return path_; }
-  // What other statements may attach while this object is there.
+  // A URI for ATTACH in other statements while this object exists.
   const std::string& uri() const { return uri_; }
   // Whether a write-ahead log was read too.
   bool read_log() const { return temporary_folder_ != nullptr; }
@@ -86,8 +86,8 @@ class SqliteReader {
   bool HasColumn(std::string_view table, std::string_view column) const;
   const std::vector<SqliteColumn>& Columns(std::string_view table) const;
 
-  // Calls `take` for each row of a table in the order in which they lie. Nothing where there is no
-  // such table. A failure in the middle (damaged file) comes after the rows before it.
+  // Calls `take` for each row of a table in stored order. Does nothing where there is no such
+  // table. A failure in the middle (damaged file) comes after the rows before it.
   Status Read(std::string_view table, const std::vector<std::string_view>& columns,
               const SqliteTake& take) const;
   // The same for a statement.
@@ -101,14 +101,14 @@ class SqliteReader {
   sqlite3* database_ = nullptr;
   std::string path_;
   std::string uri_;
-  std::unique_ptr<base::PrivateFolder> temporary_folder_;  // null: read where it lies
+  std::unique_ptr<base::PrivateFolder> temporary_folder_;  // null: read in place
   std::vector<SqliteObject> objects_;
-  // Of the tables that were asked about: a description takes as long as some hundred rows.
+  // Of the tables that were described: a description takes as long as some hundred rows.
   mutable std::map<std::string, std::vector<SqliteColumn>, std::less<>> columns_;
 };
 
-// Fails where SQLite itself refuses the database for what its list of tables says, or for its
-// length; a SqliteReader saves what it can of such a one. Where a log lies beside, nothing is said.
+// Fails where SQLite itself refuses the database for its list of tables or its length; a
+// SqliteReader saves parts of such a one. Databases with a log are not checked.
 Status CheckSchema(const std::string& path);
 
 // Of the whole program: SQLite's memory is not counted, which it does under a lock that all threads

@@ -1,4 +1,4 @@
-// Steps by moment: which of them hold it.
+// Finds the steps that contain a moment.
 //
 // A look-up costs a search among the steps, and a walk over those only that overlap there.
 // Times: nanoseconds. Immutable; any thread.
@@ -68,8 +68,7 @@ class StepIndex {
   std::vector<Step> steps_;  // by begin
 };
 
-// Of rows with ts, dur and step_id: an end belongs to its step; one that has not ended holds
-// nothing.
+// Of rows with ts, dur and step_id: an end belongs to its step; an unfinished one contains nothing.
 template <class Steps>
 StepIndex IndexOfSteps(const Steps& steps) {
   std::vector<StepIndex::Span> spans;

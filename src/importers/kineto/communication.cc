@@ -44,7 +44,7 @@ int64_t ElementBytes(std::string_view type) {
   return -1;
 }
 
-// In the words of the library: "ncclAllReduce 12", the 13th of its kind in the group.
+// In the terms of the library: "ncclAllReduce 12", the 13th of its kind in the group.
 std::string NcclName(std::string_view type, int64_t index) {
   static constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kNames = {{
       {"allreduce", "AllReduce"},

@@ -73,12 +73,12 @@ int32_t LastNumber(std::string_view text) {
   return blank == std::string_view::npos ? store::kNone : SmallNumber(text.substr(blank + 1));
 }
 
-// What the work says itself; labels are names, and only where those say nothing is the number of
-// the process a device's: Kineto gives devices small ones.
+// The work's own arguments count first, then labels. Only without both is the number of the process
+// that of a device: Kineto gives devices small ones.
 int32_t DeviceOf(const ThreadFacts& facts) {
   constexpr int32_t kMostDevices = 64;
-  const int32_t told = SmallNumber(facts.arguments.Get(kDevice));
-  if (told >= 0) return told;
+  const int32_t given = SmallNumber(facts.arguments.Get(kDevice));
+  if (given >= 0) return given;
   const int32_t labelled = LastNumber(facts.process_labels);
   if (labelled >= 0) return labelled;
   const int32_t number = SmallNumber(facts.pid);
@@ -86,8 +86,8 @@ int32_t DeviceOf(const ThreadFacts& facts) {
 }
 
 int32_t StreamOf(const ThreadFacts& facts) {
-  const int32_t told = SmallNumber(facts.arguments.Get(kStream));
-  if (told >= 0) return told;
+  const int32_t given = SmallNumber(facts.arguments.Get(kStream));
+  if (given >= 0) return given;
   const int32_t named = LastNumber(facts.thread_name);
   return named >= 0 ? named : SmallNumber(facts.tid);
 }

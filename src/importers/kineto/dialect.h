@@ -1,4 +1,4 @@
-// How Kineto writes events: categories, arguments, lanes.
+// Kineto's form of events: categories, arguments, lanes.
 #pragma once
 
 #include <string>
@@ -73,9 +73,10 @@ class KinetoDialect : public trace_events::Dialect {
     return event.phase == 'i' && event.name == kMemoryEvent;
   }
   const char* FlowKind(std::string_view category) const override;
-  // By what a joined file adds to the numbers of its processes: "[TP00] 4242", "0 (rank 1)".
+  // By the text that a joined file adds to the numbers of its processes: "[TP00] 4242", "0 (rank
+  // 1)".
   uint64_t ScopeOf(std::string_view pid) const override;
-  // Work of a device; that of a graph may run at once although it is told under one stream.
+  // Work of a device; that of a graph may run at once although it is recorded under one stream.
   bool RunsInOrder(std::string_view category,
                    const trace_events::CapturedSet& arguments) const override;
   trace_events::TrackLabel LabelTrack(const trace_events::ThreadFacts& facts,

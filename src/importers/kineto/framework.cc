@@ -1,4 +1,4 @@
-// What Kineto says about operators: scope, shapes, stacks, modules.
+// Kineto's facts about operators: scope, shapes, stacks, modules.
 #include <algorithm>
 #include <map>
 #include <string>

@@ -73,7 +73,7 @@ std::map<int64_t, std::string> DeviceNames(const EventStage& stage) {
   return names;
 }
 
-// "GPU 0, NVIDIA H100": Kineto calls the processes that stand for devices like the program.
+// "GPU 0, NVIDIA H100": Kineto names the processes of devices like the program.
 void NameDevices(EventStage& stage) {
   const std::map<int64_t, std::string> names = DeviceNames(stage);
   std::set<int32_t> named;
@@ -115,7 +115,7 @@ std::optional<int32_t> NumberOfInfo(const std::string& path, std::string_view ke
 
 }  // namespace
 
-// By what newer files begin with; older ones, by their categories.
+// By the begin of newer files; older ones, by their categories.
 bool HoldsKineto(const std::string& path) {
   const trace_events::TraceHead head = trace_events::ReadTraceHead(path);
   if (!head.is_trace || !head.is_object) return false;

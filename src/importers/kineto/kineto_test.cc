@@ -93,7 +93,7 @@ TEST_F(KinetoTest, FillsTheTablesOfOurOwnTraces) {
   EXPECT_EQ(Rows("kind, device_id, stream_id) FROM track WHERE device_id = 0"), "stream 0 7\n");
 }
 
-// Two ranks whose processes are plain numbers: nothing tells which of them launched the work.
+// Two ranks whose processes are plain numbers: it is unknown which of them launched the work.
 TEST_F(KinetoTest, IdsOfSeveralProcessesAreAmbiguous) {
   Import(R"~({"schemaVersion": 1, "distributedInfo": {"rank": 3}, "traceEvents": [
  {"ph":"X","cat":"cpu_op","name":"aten::a","pid":100,"tid":1,"ts":10,"dur":5,"args":{
@@ -147,8 +147,8 @@ TEST_F(KinetoTest, TypesAreThoseOfOperatorsNotOfCompiledRegions) {
   EXPECT_EQ(type("AddmmBackward0"), "AddmmBackward0\n");
 }
 
-// Labels are names only: what the work says itself counts, and what nothing says is unknown.
-TEST_F(KinetoTest, DevicesAreWhatTheirWorkSays) {
+// Labels are names only: the work's own arguments count, and devices without any are unknown.
+TEST_F(KinetoTest, DevicesAreThoseOfTheWorksArguments) {
   Import(R"~({"schemaVersion": 1, "distributedInfo": {"rank": 3},
  "deviceProperties": [{"id": 2, "name": "NVIDIA H100"}], "traceEvents": [
  {"ph":"M","name":"process_labels","pid":0,"tid":0,"args":{"labels":"GPU 2"}},
@@ -177,7 +177,7 @@ void ReadDamaged(const std::string& path, std::string_view text, bool& complete)
   EXPECT_LE(trace.device_work().size(), 2U);
 }
 
-TEST_F(KinetoTest, CutOffAnywhereItSaysSo) {
+TEST_F(KinetoTest, CutOffAnywhereIsReported) {
   const std::string path = folder_.File("cut.json");
   for (size_t size = 0; size < kTrace.size(); ++size) {
     bool complete = false;

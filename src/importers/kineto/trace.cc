@@ -57,7 +57,7 @@ void KinetoTrace::OrderDeviceWork() {
   std::stable_sort(device_work_.begin(), device_work_.end(), before);
 }
 
-// One walk over all slices, which lie apart in memory.
+// One walk over all slices, which are not contiguous in memory.
 void KinetoTrace::Classify() {
   std::vector<SliceClass> class_of_name(names().size(), SliceClass::kOther);
   std::vector<bool> is_step(names().size());
@@ -198,7 +198,7 @@ int64_t KinetoTrace::StepOfWork(int32_t device_slice, const Launch& launch) cons
   const auto& slice = stage_.Slice(device_slice);
   const int64_t first = first_launched_[static_cast<size_t>(slice.track)];
   // A stream works in order: what comes before its first known launch was launched before the
-  // recording began. What a graph holds has no call of its own.
+  // recording began. Work of a graph has no call of its own.
   if (first != INT64_MAX && slice.ts < first && !has_graph_launches_) return store::kNone;
   return StepAt(device_slice, slice.ts);
 }

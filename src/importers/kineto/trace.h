@@ -35,8 +35,8 @@ class KinetoTrace {
   }
   // The slice itself or the innermost around it that is an op; -1 none.
   int32_t OpAround(int32_t slice_id) const;
-  // What launched a piece of the device's work. External ids and correlations belong to a process:
-  // where several of a joined file have the same, and nothing tells which, it is ambiguous.
+  // The launch of a piece of the device's work. External ids and correlations belong to a process:
+  // where several of a joined file have the same, and none can be chosen, it is ambiguous.
   struct Launch {
     int32_t op = store::kNone;    // open then; -1 unknown
     int32_t call = store::kNone;  // of the runtime; -1 unknown
@@ -88,7 +88,7 @@ class KinetoTrace {
   std::deque<Scope> scopes_;
 };
 
-// What the name says about an op.
+// Facts in the name of an op.
 capture::Scope ScopeOf(std::string_view name, SliceClass slice_class);
 
 // Whether work of a device carries out a collective, or sends or receives.

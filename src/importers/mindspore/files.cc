@@ -34,7 +34,7 @@ void Sort(const SpanFile& file, Files& files) {
 
 void Collect(const std::string& folder, const std::string& relative, Files& files) {
   const auto entries = base::ListDirectory(folder);
-  if (!entries.ok()) return;  // not there: nothing lies in it
+  if (!entries.ok()) return;  // no such folder
   for (const base::DirectoryEntry& entry : *entries) {
     const std::string name =
         relative.empty() ? entry.name : base::Concat(relative, "/", entry.name);
@@ -47,7 +47,7 @@ void Collect(const std::string& folder, const std::string& relative, Files& file
   }
 }
 
-// Clock of the device tool's capture beside the binaries.
+// Clock of the device tool's capture in the folder of the binaries.
 void CollectClocks(const std::string& folder, Files& files) {
   const auto entries = base::ListDirectory(folder);
   if (!entries.ok()) return;
@@ -86,7 +86,7 @@ Files FindFiles(const std::string& path) {
   if (base::IsRegularFile(path)) {
     files.folder = std::string(base::DirName(absolute));
     Sort({path, std::string(base::BaseName(path))}, files);
-    // What belongs to the one that was named.
+    // The files that belong to the one that was named.
     const std::string name(base::BaseName(path));
     if (!files.runtime.empty()) {
       const std::string json =

@@ -64,7 +64,7 @@ class FolderImport {
     if (content) use(content->text());
   }
 
-  // What was not read. A timeline beside was tried first, so there is nothing in it.
+  // The unread files. A timeline in the folder was tried first, and has no events.
   void CountOthers() {
     for (const SpanFile& file : FindSpan(path_).timelines) Open(file);
     AscendSpan span;

@@ -1,7 +1,7 @@
-// What MindSpore's own recorders leave on a machine without Ascend, read without MindSpore:
-// FRAMEWORK text files of its profiler (also where it was killed before its analysis),
-// RuntimeProfiler*.csv of the runtime profiler, and the binary mindspore.op_range. A path is one of
-// these files, the folder that holds them, or a span folder (*_ascend_ms) around FRAMEWORK.
+// Files of MindSpore's own recorders on a machine without Ascend, read without MindSpore: FRAMEWORK
+// text files of its profiler (also where it was killed before its analysis), RuntimeProfiler*.csv
+// of the runtime profiler, and the binary mindspore.op_range. A path is one of these files, the
+// folder that holds them, or a span folder (*_ascend_ms) around FRAMEWORK.
 #pragma once
 
 #include <cstdint>

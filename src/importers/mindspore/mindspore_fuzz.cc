@@ -1,4 +1,4 @@
-// Fuzz target of MindSpore's files: the first byte says which file it is.
+// Fuzz target of MindSpore's files: the first byte selects the file.
 #include <cstdint>
 #include <string_view>
 
@@ -11,7 +11,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const SpanFile file{"f", "f"};
   TraceRows rows;
   mindspore::RangeRows ranges(rows);
-  // Files of two parts: the second stands behind the first zero byte.
+  // Files of two parts: the second is behind the first zero byte.
   const size_t cut = text.find('\0');
   const std::string_view first = text.substr(0, cut);
   const std::string_view second = cut == std::string_view::npos ? "" : text.substr(cut + 1);

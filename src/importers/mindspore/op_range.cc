@@ -124,7 +124,7 @@ class OpRangeReader {
     range.category = record.is_stage        ? "stage"
                      : record.is_graph_data ? record.module_name
                                             : std::string_view(module);
-    // Handing over takes no time: the end is written before the begin.
+    // A hand-over takes no time: the end is written before the begin.
     if (record.name == "flow" && record.end < record.begin) {
       ranges_.AddHandOver(range);
       return;
@@ -189,7 +189,7 @@ int64_t TickClock::ToNs(uint64_t ticks) const {
   return ns < 0 || ns > INT64_MAX ? -1 : static_cast<int64_t>(ns);
 }
 
-// Wall clock = monotonic clock of host_start.log + what both differ by in start_info.
+// Wall clock = monotonic clock of host_start.log + difference of both in start_info.
 TickClock ReadClock(const std::vector<SpanFile>& files) {
   TickClock clock;
   std::optional<int64_t> ticks;

@@ -53,7 +53,7 @@ void RangeRows::AddHandOver(const Range& range) {
   ends_.push_back({range.flow, range.begin, Thread(range), store::kNone});
 }
 
-// The slice that is open on the thread at the moment of each handing over goes to end.slice as
+// The slice that is open on the thread at the moment of each hand-over goes to end.slice as
 // -2 - index, so that tasks (>= 0) and moments stay apart.
 void RangeRows::FindSlices() {
   std::vector<int32_t> order(threads_.size());

@@ -111,7 +111,7 @@ std::optional<StepBlock> ParseStep(std::string_view text) {
   return step;
 }
 
-// Begins with the first record in it: the file tells only how long it took.
+// Begins with the first record in it: the file has only its duration.
 void AddStep(const StepBlock& block, const std::vector<Line>& lines, size_t end, TraceRows& rows) {
   if (block.first >= end) return;
   store::StepRow step;
@@ -162,7 +162,7 @@ void ReadRuntimeProfile(const SpanFile& file, std::string_view text, std::string
                       .flow = flows.empty() ? kNoFlow : flows[i],
                       .name = name,
                       .category = line.is_stage ? "stage" : line.module};
-    // Handing over takes no time: the end is written before the begin.
+    // A hand-over takes no time: the end is written before the begin.
     if (!line.is_stage && line.op == "flow" && line.end < line.begin) {
       ranges.AddHandOver(range);
       continue;

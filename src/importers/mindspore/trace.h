@@ -2,7 +2,7 @@
 //
 // Ranges of threads become slices, framework ops (scope 2: ranges of the framework) and, where they
 // are launches of kernels on the CPU, device tasks. A record called "flow" is the moment at which a
-// thread hands a task to another; it is joined with the task of the same number. Bad lines and
+// thread passes a task to another; it is joined with the task of the same number. Bad lines and
 // records are counted. Units: nanoseconds. One thread.
 #pragma once
 
@@ -47,7 +47,7 @@ class RangeRows {
     uint64_t flow;
     int64_t ts;
     int32_t thread;
-    int32_t slice;  // of the task; -1: the moment of handing over
+    int32_t slice;  // of the task; -1: the moment of the hand-over
   };
   int32_t Thread(const Range& range) { return rows_.Thread(rows_.Process(range.pid), range.tid); }
   void FindSlices();

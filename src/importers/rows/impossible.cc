@@ -1,6 +1,5 @@
-// Times of collected rows that cannot be true are left out (common/impossible_times.h). Tasks of
-// one stream may cover each other here: a collective of Ascend's covers the copies that carry it
-// out.
+// Leaves out impossible times of collected rows (common/impossible_times.h). Tasks of one stream
+// may cover each other here: a collective of Ascend's covers the copies that carry it out.
 #include <algorithm>
 #include <limits>
 #include <string>
@@ -81,7 +80,7 @@ void TraceRows::LeaveOutApart() {
       std::count_if(begins.begin(), begins.end(), [&](int64_t ts) { return !window.Holds(ts); });
   std::string where = source;
   Found endless;
-  const auto mend = [&](auto& row, int32_t name) {
+  const auto clamp = [&](auto& row, int32_t name) {
     const int64_t end = row.ts + std::max<int64_t>(row.dur, 0);
     if (!window.Holds(row.ts) || end <= last_begin || Distance(last_begin, end) <= kApartNs) return;
     endless.Add(Place(name));
@@ -89,11 +88,11 @@ void TraceRows::LeaveOutApart() {
   };
   for (auto& row : slices) {
     if (!window.Holds(row.ts) && where == source) where = Place(row.name);
-    mend(row, row.name);
+    clamp(row, row.name);
     if (!window.Holds(row.ts)) row.track_id = kNone;  // NestSlices leaves it out
   }
-  for (auto& row : tasks) mend(row, kinds[static_cast<size_t>(row.kind_id)].name);
-  for (auto& row : communications) mend(row, row.name);
+  for (auto& row : tasks) clamp(row, kinds[static_cast<size_t>(row.kind_id)].name);
+  for (auto& row : communications) clamp(row, row.name);
   const std::vector<int32_t> task_numbers = KeepInside(window, tasks);
   std::erase_if(pmu, [&](auto& row) {
     row.task_id = task_numbers[static_cast<size_t>(row.task_id)];

@@ -1,4 +1,4 @@
-// Rows whose times cannot be true.
+// Rows with impossible times.
 #include <gtest/gtest.h>
 
 #include "importers/rows/trace_rows.h"
@@ -43,7 +43,7 @@ class ImpossibleRows : public ::testing::Test {
   int32_t kind_ = 0;
 };
 
-TEST_F(ImpossibleRows, ZerosAreLeftOutWithWhatBelongsToThem) {
+TEST_F(ImpossibleRows, ZerosAreLeftOutWithTheirDetails) {
   Op(0, 0);
   for (int64_t i = 0; i < 5; ++i) Task(kTodayNs + 100 * i, 50, Op(kTodayNs + 100 * i, 20));
   Task(0, 0);

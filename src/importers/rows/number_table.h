@@ -1,8 +1,8 @@
-// A table from the numbers by which a trace calls its things to what is known of them.
+// A table from the ids of a trace to their values.
 //
 // Its memory comes from a pool, so that it may leave the process with the rows (spill.h): numbers
-// that lie near each other, as those of a time mostly do, lie near each other in the table too.
-// Pointers are valid until the next Insert. One thread.
+// that are close, as those of one time mostly are, are close in the table too. Pointers are valid
+// until the next Insert. One thread.
 #pragma once
 
 #include <algorithm>
@@ -61,7 +61,7 @@ class NumberTable {
     bool used = false;
   };
 
-  // A group of sixteen numbers shares a place, in which each begins where its last digit says.
+  // A group of sixteen numbers shares a place, in which each begins at its last hexadecimal digit.
   size_t Slot(int64_t number) const {
     const auto bits = static_cast<uint64_t>(number);
     const size_t mask = entries_.size() - 1;

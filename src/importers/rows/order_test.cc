@@ -72,7 +72,7 @@ TEST_F(OrderOfSlices, InsideOfEachOther) {
   EXPECT_EQ(rows_.issues.list().size(), 0U);
 }
 
-TEST_F(OrderOfSlices, WhatDoesNotNestLiesOnATrackBehindAllOthers) {
+TEST_F(OrderOfSlices, RangesThatDoNotNestAreOnATrackBehindAllOthers) {
   const int32_t first = Track("a");
   const int32_t second = Track("b");
   Add(first, 1000, 100);

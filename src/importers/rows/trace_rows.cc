@@ -93,7 +93,7 @@ int32_t TraceRows::Kind(const store::TaskKindRow& kind) {
 
 int32_t TraceRows::Signature(int32_t shapes, int32_t types) {
   if (shapes == store::kNone && types == store::kNone) return store::kNone;
-  // Texts of shapes are many and have numbers that lie near each other, types are few.
+  // Texts of shapes are many and have close numbers, types are few.
   const auto both =
       static_cast<int64_t>((static_cast<uint64_t>(types) << 32U) | static_cast<uint32_t>(shapes));
   const auto [found, is_new] =

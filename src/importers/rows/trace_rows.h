@@ -3,14 +3,14 @@
 //
 // Importers of files that hold a table a kind of thing (databases, CSV) append rows to the vectors
 // below. Until Write(), a column that refers to a slice holds the index of its row in `slices`, and
-// the slices lie in any order, without slice_id, depth and parent_id. Write() nests the slices of
+// the slices are in any order, without slice_id, depth and parent_id. Write() nests the slices of
 // each track, numbers them in the order that the store promises, and translates the references.
 // Slices of a track that overlap without nesting go to another track of the same name and are
 // counted. device_task and communication_op are brought into the order of start and numbered too;
 // columns that refer to a task or operation hold the index of its row until then.
-// Rows whose times cannot be true (common/impossible_times.h) are left out and counted.
-// Memory: all rows at once, about 60 bytes a slice; what is too much lies in a file (pool).
-// Threads: one. Units: nanoseconds.
+// Rows with impossible times (common/impossible_times.h) are left out and counted.
+// Memory: all rows at once, about 60 bytes a slice; the excess is in a file (pool). Threads: one.
+// Units: nanoseconds.
 #pragma once
 
 #include <cstdint>
@@ -83,9 +83,9 @@ class TraceRows {
         pool_(&own_pool_),
         names(own_names_),
         issues(own_issues_) {}
-  // Beside another writer of the same store, which has written processes, threads, slices and the
-  // tracks before `first_track`, and will write texts, issues and metadata: references to slices
-  // are slice_ids then, and Order(), WriteShared() and WriteOwn() end the use.
+  // Together with another writer of the same store, which has written processes, threads, slices
+  // and the tracks before `first_track`, and will write texts, issues and metadata: references to
+  // slices are slice_ids then, and Order(), WriteShared() and WriteOwn() end the use.
   TraceRows(store::NamePool& shared_names, store::ImportIssues& shared_issues,
             base::SpillPool* shared_pool, int32_t first_track)
       : own_pool_(base::SpillPool::Options{}),
@@ -97,7 +97,7 @@ class TraceRows {
   TraceRows& operator=(const TraceRows&) = delete;
 
  private:
-  base::SpillPool own_pool_;  // before all that lies in it
+  base::SpillPool own_pool_;  // declared before its users
   base::SpillPool* pool_;
   template <class Row>
   using Rows = base::SpillVector<Row>;
@@ -164,8 +164,8 @@ class TraceRows {
   // Nests, numbers and writes everything into the transaction; fills the summary. Ends the use of
   // the object.
   Result<ImportSummary> Write(store::Transaction& transaction);
-  // Beside another writer, after Order(), which is for both: rows of tables that the other one
-  // fills too, and those of all others. These two may run at once.
+  // Together with another writer, after Order(), which is for both: rows of tables that the other
+  // one fills too, and those of all others. These two may run at once.
   void Order();
   Status WriteShared(store::Transaction& transaction) const;
   Status WriteOwn(store::Transaction& transaction) const;

@@ -68,8 +68,8 @@ Permutation Inverse(const Permutation& order, size_t count) {
   return places;
 }
 
-// Puts the numbers into the order of what group(number) says of them, 0 to groups - 1; those of one
-// group keep theirs. Returns where each group begins, and the end. Counted, not compared.
+// Sorts the numbers by group(number), 0 to groups - 1, and keeps the order within a group. Returns
+// the begin of each group, and the end. A counting sort.
 template <class Group>
 std::vector<size_t> GroupBy(Permutation& order, size_t groups, const Group& group) {
   base::SpillSteps steps(order.get_allocator().pool());
@@ -142,7 +142,7 @@ int32_t TraceRows::AddTrackLike(int32_t track_id) {
   return track.track_id;
 }
 
-// Sets depth and parent (an index), and gives ranges that do not nest a track beside theirs.
+// Sets depth and parent (an index), and gives ranges that do not nest a further track.
 void TraceRows::NestSlices() {
   Permutation order = SlicesByStart(slices, tracks.size());
   Nester<Open> open;  // on the current track

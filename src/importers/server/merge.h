@@ -1,7 +1,7 @@
 // Puts the rows of several stores into one: ids and name numbers are moved apart.
 //
-// Rows come from stores whose rows are in memory and lie one store after the other in each table,
-// so that what was in order within a store stays so. Texts are interned anew. One thread.
+// Rows come from stores whose rows are in memory. Each table has them one store after the other, so
+// that the order within a store is kept. Texts are interned again. One thread.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@
 
 namespace sonde::importers::server {
 
-// What numbers of a column count. Numbers of steps are the server's and are not moved.
+// The kind of ids in a column. Numbers of steps are the server's and are not shifted.
 enum class IdSpace : uint8_t {
   kNone,
   kProcess,
@@ -42,7 +42,7 @@ class Merger {
   // Appends all rows but names. The texts of `tables` must live until the transaction has ended.
   Status Add(const store::RowTables& tables, store::Transaction& transaction);
 
-  // What is added to the ids of the tables that were added last, and to those that come next.
+  // Offsets of the ids in the tables that were added last, and in the next ones.
   int64_t Offset(IdSpace space) const { return offsets_[static_cast<size_t>(space)]; }
   int64_t Next(IdSpace space) const { return next_[static_cast<size_t>(space)]; }
 

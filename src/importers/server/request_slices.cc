@@ -84,7 +84,7 @@ class Maker {
     return lane;
   }
 
-  // Moments that nobody recorded are -1, and so is every phase that they bound.
+  // Unrecorded moments are -1, and so is every phase that they bound.
   std::array<Phase, 4> Phases(const RequestRow& row, int64_t end) const {
     const int64_t queued = row.queued_ts;
     const int64_t last = row.dur < 0 ? end : row.last_token_ts;

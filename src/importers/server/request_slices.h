@@ -19,7 +19,7 @@ struct RequestTrack {
   std::vector<int32_t> slices_of_requests;  // of each request, in the order of the requests
 };
 
-// `first_slice` and `track_id` are the next free numbers; `process_id` is whose track it is.
+// `first_slice` and `track_id` are the next free numbers; `process_id`: of the track.
 RequestTrack MakeRequestTrack(std::span<const store::RequestRow> requests, int32_t process_id,
                               int32_t track_id, int32_t first_slice, store::NamePool& names);
 

@@ -21,7 +21,7 @@ Result<int64_t> ServerSessionStamp(const std::string& path);
 Result<ImportSummary> ImportServerSession(const std::string& path, store::Store& store,
                                           const ImportOptions& options);
 
-// The captures of a session that are there, in order of names; `missing`, where not null, gets
+// The existing captures of a session, in order of names; `missing`, where not null, gets
 // the paths of others.
 Result<std::vector<std::string>> ServerSessionCaptures(const std::string& path,
                                                        std::vector<std::string>* missing);

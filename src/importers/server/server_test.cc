@@ -229,7 +229,7 @@ TEST_F(ServerSession, StepHasItsBatchAndItsRanks) {
   EXPECT_EQ(Number(*store, "SELECT count(*) FROM process"), 3);
 }
 
-// A program with an engine, or several front-ends: the engine alone tells of requests.
+// A program with an engine, or several front-ends: the engine alone records requests.
 TEST_F(ServerSession, WithoutAFrontEndFlowsLeaveTheTrack) {
   ASSERT_TRUE(base::RemoveTree(session_ + "/api_1").ok());
   const auto store = Import();
@@ -266,7 +266,7 @@ TEST_F(ServerSession, RequestIsATrackWithItsPhases) {
   EXPECT_EQ(Number(*store, "SELECT count(*) - count(DISTINCT slice_id) FROM slice"), 0);
 }
 
-TEST_F(ServerSession, RequestKnowsHowItsTokensAreChosenAndWhatCameBefore) {
+TEST_F(ServerSession, RequestHasItsSamplingAndItsPreviousTokens) {
   const auto store = Import();
   ASSERT_NE(store, nullptr);
   EXPECT_EQ(Number(*store,
@@ -319,7 +319,7 @@ class BegunBefore : public ServerSession {
     engine.Write(session_ + "/engine0_1");
   }
 
-  // Tokens of the third output on; `before` those that it had, none: it does not say.
+  // Tokens of the third output on; `before`: those that it had; none: unknown.
   void WriteLateFrontEnd(std::optional<int64_t> before) {
     Process api;
     if (before) {
@@ -347,7 +347,7 @@ TEST_F(BegunBefore, TokensAreThoseOfTheirStepThoughTheFrontEndIsRecordedLater) {
 }
 
 // Its recording began before its first range, and then all that the engine gave out was seen.
-TEST_F(BegunBefore, WhereItDoesNotSayTheBeginOfItsRecordingCounts) {
+TEST_F(BegunBefore, WithoutThatTheBeginOfItsRecordingCounts) {
   WriteLateFrontEnd(-1);
   const auto store = Import();
   ASSERT_NE(store, nullptr);
@@ -355,7 +355,7 @@ TEST_F(BegunBefore, WhereItDoesNotSayTheBeginOfItsRecordingCounts) {
   EXPECT_EQ(Number(*store, "SELECT min(step_id) FROM request_step WHERE sent_ts IS NOT NULL"), 7);
 }
 
-TEST_F(BegunBefore, DraftedTokensAreTold) {
+TEST_F(BegunBefore, DraftedTokensAreRecorded) {
   const auto store = Import();
   ASSERT_NE(store, nullptr);
   for (const char* of : {"request", "engine_step WHERE step_id = 8"}) {
@@ -445,7 +445,7 @@ TEST_F(ServerSession, ItsRanksAreNotTwice) {
   EXPECT_EQ((*sources)[0].path, session_);
 }
 
-TEST_F(ServerSession, MissingPartIsSaid) {
+TEST_F(ServerSession, MissingPartIsReported) {
   ASSERT_TRUE(base::RemoveTree(folder_.File("rank0_9_ascend_pt")).ok());
   const auto store = Import();
   ASSERT_NE(store, nullptr);

@@ -1,6 +1,6 @@
 // A span folder whose raw records were removed (data_simplification): its store,
 // SONDE/trace.duckdb, is all that is left, and holds everything that analyses need. Nothing is
-// imported: the store is opened as it is. See importers/importer.h.
+// imported: the store is opened directly. See importers/importer.h.
 #pragma once
 
 #include <cstdint>

@@ -14,7 +14,7 @@ namespace {
 
 using testing::CaptureBuilder;
 
-// A capture with two ranges in the folder, and its store beside it.
+// A capture with two ranges in the folder, and its store next to it.
 std::string MakeAnalysed(const base::TestFolder& folder) {
   std::string span = folder.File("host_1_1_ascend_pt");
   CaptureBuilder capture;
@@ -38,7 +38,7 @@ int64_t Slices(const store::Store& store) {
   return count.ok() ? count->Int(0, 0) : -1;
 }
 
-// Whatever a command finds: two slices, and the store stays as full as it was.
+// In any state that a command finds: two slices, and the store keeps its content.
 void ExpectNothingIsLost(const std::string& span, const std::string& where) {
   const auto found = FindTraces(span);
   ASSERT_TRUE(found.ok() && found->size() == 1) << where;
@@ -53,7 +53,7 @@ void ExpectNothingIsLost(const std::string& span, const std::string& where) {
 }
 
 // Each file of the capture gone or not, as kills between two removals in any order leave it.
-TEST(Stored, WhatIsLeftOfRecordsNeverTakesThePlaceOfTheirStore) {
+TEST(Stored, LeftoversOfRecordsNeverReplaceTheirStore) {
   const std::vector<std::string> files = {"dictionary_000001.sonde", "events_000001.sonde"};
   for (unsigned gone = 0; gone < 1U << files.size(); ++gone) {
     const base::TestFolder folder;
@@ -68,7 +68,7 @@ TEST(Stored, WhatIsLeftOfRecordsNeverTakesThePlaceOfTheirStore) {
   }
 }
 
-TEST(Stored, RecordsCutShortNeverTakeThePlaceOfTheirStore) {
+TEST(Stored, TruncatedRecordsNeverReplaceTheirStore) {
   const base::TestFolder folder;
   const std::string span = MakeAnalysed(folder);
   const std::string events = base::JoinPath(span, "SONDE/events_000001.sonde");
@@ -99,7 +99,7 @@ TEST(Stored, RecordsWithoutAStoreStay) {
   EXPECT_TRUE(IsCapture(span));
 }
 
-TEST(Stored, TakesThePlaceOfTheCapture) {
+TEST(Stored, ReplacesTheCapture) {
   const base::TestFolder folder;
   const std::string span = folder.File("host_1_1_ascend_pt");
   CaptureBuilder capture;

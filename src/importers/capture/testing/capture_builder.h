@@ -1,4 +1,5 @@
-// Writes captures byte by byte as capture/format.h says, for tests, fuzzing and benchmarks.
+// Writes captures byte by byte in the layout of capture/format.h, for tests, fuzzing and
+// benchmarks.
 //
 // Independent of the recorder and of the importer. Not for products. One thread.
 #pragma once
@@ -69,12 +70,12 @@ class CaptureBuilder {
   void AddInstant(uint32_t thread, capture::RecordKind kind, uint64_t ticks, uint32_t name,
                   uint64_t args_and_link);
   void AddSpan(uint32_t thread, bool begin, uint64_t ticks, uint32_t name, uint64_t id);
-  // Puts what was added since the last call into a chunk of the segment.
+  // Puts the records since the last call into a chunk of the segment.
   void Flush(uint32_t thread, uint64_t dropped_total = 0);
   // The last chunk of a thread: ranges that were open, outermost first.
   void FlushOpen(uint32_t thread, const std::vector<Range>& open);
 
-  // Instead of Flush: what was added since lies in a ring file, with these open ranges.
+  // Instead of Flush: puts later records into a ring file, with these open ranges.
   std::string Ring(uint32_t thread, uint32_t tid, uint64_t capacity, uint64_t tail,
                    const std::vector<Range>& open);
 

@@ -1,4 +1,4 @@
-// For fuzz targets: bytes as a capture that is whole enough to be read.
+// For fuzz targets: bytes as a capture that is valid enough to be read.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 namespace sonde::importers::testing {
 
 // Reads `bytes` as pieces (kind, id, length, bytes) and writes them into `folder` as a capture with
-// valid checksums, so that a fuzzer gets behind these; a piece may also be put in as it is. What
-// was there of a capture goes.
+// valid checksums, so that a fuzzer gets behind these; a piece may also be inserted unchanged. An
+// older capture there is removed.
 Status WriteFuzzCapture(std::string_view bytes, const std::string& folder);
 
 }  // namespace sonde::importers::testing

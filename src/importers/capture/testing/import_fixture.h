@@ -1,4 +1,4 @@
-// Imports captures that a test makes, and asks the store.
+// Imports captures that a test makes, and queries the store.
 #pragma once
 
 #include <gtest/gtest.h>
