@@ -1,5 +1,5 @@
-# DuckDB's C API as DuckDB::DuckDB. An installed DuckDB (or DuckDB_ROOT) comes first; else what
-# setup/duckdb.sh fetched into the user's cache folder, which both find by the digest of
+# DuckDB's C API as DuckDB::DuckDB. An installed DuckDB (or DuckDB_ROOT) comes first; else the one
+# that setup/duckdb.sh fetched into the user's cache folder, which both find by the digest of
 # setup/duckdb.lock and setup/bind_library.py. Sets DuckDB_FETCHED when it is the latter: then
 # build/<preset>/lib has the library as a file of its own (a hard link where the file system allows
 # it), which stays when the cache is cleaned, and it must be installed with the binary.

@@ -65,7 +65,7 @@ SONDE_API sonde_domain sonde_domain_create(const char* name);
 
 /* Builds an argument set from typed values and returns its id. Sets with equal content share one
  * id. The builder is on the caller's stack; it holds up to SONDE_ARGS_CAPACITY bytes and leaves
- * out what does not fit (counted). */
+ * out fields that do not fit (counted). */
 #define SONDE_ARGS_CAPACITY 2048
 typedef struct {
   uint32_t size;
@@ -215,7 +215,7 @@ SONDE_API uint64_t sonde_schedule_transition(int previous, int current, int* war
  * POST /start_profile, POST /stop_profile, GET /status. A config of NULL fields is the default. */
 SONDE_API int sonde_control_listen(const char* address, const sonde_session_config* defaults);
 SONDE_API int sonde_control_address(char* address, size_t size); /* the address in use */
-/* Adds POST <path> ("/dump") to what the address serves. `function` runs on the control thread with
+/* Adds POST <path> ("/dump") to the served routes. `function` runs on the control thread with
  * the request's body, writes a JSON text with its end into `answer` (size bytes) and returns the
  * HTTP status. A function of NULL takes the path away. `user` must live as long. */
 typedef int (*sonde_control_function)(const char* body, char* answer, size_t size, void* user);

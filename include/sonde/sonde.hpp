@@ -73,7 +73,7 @@ class Scope {
   const bool open_;
 };
 
-// A range that may end on another thread, or never. Movable: whoever holds it ends it.
+// A range that may end on another thread, or never. Movable: the holder ends it.
 class Span {
  public:
   explicit Span(sonde_name name, sonde_domain domain = 0, sonde_args args = 0)

@@ -24,7 +24,7 @@ AtomicFile::AtomicFile(std::string path, std::string temporary_path, int descrip
 
 Result<AtomicFile> AtomicFile::Create(const std::string& path, const Options& options) {
   if (IsDirectory(path)) return ErrnoStatus(EISDIR, "write", path);
-  std::string temporary = TemporaryBeside(path);
+  std::string temporary = TemporaryNextTo(path);
   const int descriptor =
       open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, options.mode);
   if (descriptor < 0) return ErrnoStatus(errno, "write", path);
@@ -133,7 +133,7 @@ AtomicDirectory::AtomicDirectory(std::string path, std::string temporary_path, b
 
 Result<AtomicDirectory> AtomicDirectory::Create(const std::string& path, bool replace) {
   const std::string target = AbsolutePath(path);
-  std::string temporary = TemporaryBeside(target);
+  std::string temporary = TemporaryNextTo(target);
   RemoveLeftovers(std::string(DirName(target)));
   if (mkdir(temporary.c_str(), 0777) != 0) return ErrnoStatus(errno, "write", path);
   return AtomicDirectory(target, std::move(temporary), replace);
@@ -191,7 +191,7 @@ Status CheckWritableDirectory(const std::string& path) {
   while (!PathExists(existing) && existing != "/") existing = std::string(DirName(existing));
   if (!IsDirectory(existing)) return ErrnoStatus(ENOTDIR, "write into", path);
   // Trying is the only test that holds for root, read-only mounts, quotas and network disks alike.
-  const std::string probe = TemporaryBeside(JoinPath(existing, "probe"));
+  const std::string probe = TemporaryNextTo(JoinPath(existing, "probe"));
   const int descriptor = open(probe.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (descriptor < 0) return ErrnoStatus(errno, "write into", path);
   close(descriptor);

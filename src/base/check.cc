@@ -10,7 +10,7 @@
 namespace sonde::base::internal {
 namespace {
 
-// Appends to a fixed buffer and cuts what does not fit: the process is about to end.
+// Appends to a fixed buffer and cuts the rest: the process is about to end.
 struct Line {
   std::array<char, 1024> text;
   size_t size = 0;

@@ -62,7 +62,7 @@ std::optional<double> ParseDouble(std::string_view text);
 // exponent ("1.5e6") is allowed. Nullopt for anything else and beyond the range of int64_t.
 std::optional<int64_t> ParseMicrosecondsToNs(std::string_view text);
 
-// Large enough for every number below; the formatters return what they wrote.
+// Large enough for every number below; the formatters return the written text.
 using NumberBuffer = std::array<char, 40>;
 
 // 123456 ns -> "123.456": always three decimals.

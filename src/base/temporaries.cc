@@ -57,7 +57,7 @@ bool IsNumber(std::string_view text) {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-// Of ".NAME.MACHINE-PID-BEGIN-N.partial", or what a database lays beside a file of that name.
+// Of ".NAME.MACHINE-PID-BEGIN-N.partial", or of the files that a database adds to that name.
 std::optional<Maker> MakerOf(std::string_view name) {
   const size_t end = name.rfind(kEnd);
   if (!name.starts_with('.') || end == std::string_view::npos) return {};
@@ -76,7 +76,7 @@ bool IsOver(const Maker& maker, const std::string& machine, const struct stat& i
 
 }  // namespace
 
-std::string TemporaryBeside(std::string_view path) {
+std::string TemporaryNextTo(std::string_view path) {
   static std::atomic<uint64_t> count = 0;
   static const std::string machine = Machine();
   const std::string pid = std::to_string(::getpid());

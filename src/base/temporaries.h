@@ -17,7 +17,7 @@ namespace sonde::base {
 
 // In the folder of `path`, so that a rename stays on one file system; hidden, and unlike any name
 // that a reader of the folder looks for. Each call gives a new one.
-std::string TemporaryBeside(std::string_view path);
+std::string TemporaryNextTo(std::string_view path);
 
 // Creates a new file, open for reading and writing. An existing file or link is an error (EEXIST)
 // and is never followed. Returns the descriptor.
@@ -27,7 +27,7 @@ Result<int> CreateNewFile(const std::string& path, mode_t mode);
 // unchanged. Folders, pipes and devices are an error (EEXIST).
 Result<int> RecreateFile(const std::string& path, mode_t mode);
 
-// Removes this user's files in `folder` that TemporaryBeside named and nobody will finish: their
+// Removes this user's files in `folder` that TemporaryNextTo named and nobody will finish: their
 // maker ran on this machine and has ended, or ran on another one and the last change is older than
 // a day.
 void RemoveLeftovers(const std::string& folder);

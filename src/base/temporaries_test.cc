@@ -75,7 +75,7 @@ TEST(Temporaries, PlantedLinksAreNotFollowed) {
   const auto refused = CreateNewFile(folder.File("link"), 0600);
   EXPECT_EQ(refused.status().code(), StatusCode::kAlreadyExists);
   // A link under the name of the next call, which can be guessed.
-  std::string next = TemporaryBeside(folder.File("table.csv"));
+  std::string next = TemporaryNextTo(folder.File("table.csv"));
   const std::string end = ".partial";
   next.resize(next.size() - end.size());
   const size_t dash = next.rfind('-');

@@ -7,8 +7,8 @@
 //   ring_<number>.sonde      live ring buffer of a thread; removed when the session ends cleanly
 //
 // All files are append-only or memory mapped, little-endian, and valid at every moment: a reader
-// takes whole, checksummed pieces and counts what is cut off. After a crash the ring files still
-// hold what the drain thread had not yet copied, and the ranges that were open.
+// takes whole, checksummed pieces and counts cut ones. After a crash the ring files still hold
+// records that the drain thread had not yet copied, and the ranges that were open.
 // A mode that keeps only the last N seconds deletes old segments; segments refer only to the
 // dictionary, never to each other. A dictionary may be continued in a file with the next number.
 //

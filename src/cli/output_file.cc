@@ -104,7 +104,7 @@ Status WriteOutputPath(const std::string& output,
   SONDE_ASSIGN_OR_RETURN(const std::string path, Followed(output));
   base::RemoveLeftovers(std::string(base::DirName(path)));
   // In a folder of its own: who writes by name, the database, would follow a link of that name.
-  const std::string folder = base::TemporaryBeside(path);
+  const std::string folder = base::TemporaryNextTo(path);
   constexpr mode_t kOnlyForTheUser = 0700;
   if (::mkdir(folder.c_str(), kOnlyForTheUser) != 0) {
     return base::ErrnoStatus(errno, "write", output);

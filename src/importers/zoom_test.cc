@@ -14,7 +14,7 @@
 namespace sonde::importers {
 namespace {
 
-void CheckBeside(const store::Store& store, uint64_t seed) {
+void CheckAgainstTables(const store::Store& store, uint64_t seed) {
   const auto index =
       store::ZoomIndex::Open(store::ZoomIndex::PathFor(store.path()), store.store_id());
   ASSERT_TRUE(index.ok()) << index.status().message();
@@ -34,11 +34,11 @@ TEST(ZoomIndexOfTraces, CapturesGetOneInEveryWay) {
   for (const int threads : {1, 2}) {
     const auto imported = ImportTrace((*sources)[0], path, {.threads = threads});
     ASSERT_TRUE(imported.ok()) << imported.status().message();
-    CheckBeside(*imported->store, 1);
+    CheckAgainstTables(*imported->store, 1);
     const auto in_memory = ImportUnpublished((*sources)[0], path, {.threads = threads});
     ASSERT_TRUE(in_memory.ok()) << in_memory.status().message();
     ASSERT_TRUE(in_memory->store->Publish().ok());
-    CheckBeside(*in_memory->store, 2);
+    CheckAgainstTables(*in_memory->store, 2);
   }
 }
 
@@ -63,7 +63,7 @@ TEST(ZoomIndexOfTraces, DrawsTheSlicesOfTheTables) {
           ImportTrace(source, folder.File("s.duckdb"), {.threads = traces % 2 == 0 ? 1 : 2});
       ASSERT_TRUE(imported.ok()) << source.path << ": " << imported.status().message();
       if (imported->summary.slices == 0) continue;
-      CheckBeside(*imported->store, traces);
+      CheckAgainstTables(*imported->store, traces);
       ASSERT_FALSE(HasFatalFailure()) << source.path;
       ++traces;
     }

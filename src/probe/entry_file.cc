@@ -55,7 +55,8 @@ void EntryFile::Give(uint64_t first, std::span<const std::string> numbers) {
   for (const std::string& number : numbers) numbers_.emplace(first++, number);
   while (!held_.empty()) {
     Change& change = held_.front();
-    if (change.waits && !FillIn(change.text)) return;  // another thread is fetching what is missing
+    if (change.waits && !FillIn(change.text))
+      return;  // another thread is fetching the missing numbers
     Apply(std::move(change));
     held_.pop_front();
   }

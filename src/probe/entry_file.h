@@ -3,8 +3,8 @@
 // in the file the order is the same as without waiting.
 //
 // In texts that wait, the JSON text "<mark><index>" stands for a number; indexes are assigned by
-// the code that computes the numbers and count from 0. Memory: what is held back; ask held() and
-// fetch in time. Threads: one at a time. Errors: those of ObjectFile.
+// the code that computes the numbers and count from 0. Memory: the entries that are held back;
+// check held() and fetch in time. Threads: one at a time. Errors: those of ObjectFile.
 #pragma once
 
 #include <cstdint>

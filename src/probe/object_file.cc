@@ -181,7 +181,7 @@ Status ObjectFile::WriteAt(std::string_view text, uint64_t offset) {
   return Status::Ok();
 }
 
-// After a failed write: what was there before fits, since it did.
+// After a failed write: the previous text still fits.
 void ObjectFile::Undo() {
   const std::string& tail = written_ > 0 ? frame_.tail : frame_.empty_tail;
   if (ftruncate(descriptor_, static_cast<off_t>(data_end_)) != 0) return;

@@ -53,7 +53,7 @@ class ObjectFile {
   size_t size() const { return members_.size() - removed_; }
   bool Has(const std::string& name) const { return index_.contains(name); }
 
-  // Writes what is open, and everything in its right order. More may follow.
+  // Writes open members, and everything in its right order. More may follow.
   Status Settle();
   // The file has a new path (its folder was renamed).
   void MovedTo(std::string path) { path_ = std::move(path); }
@@ -99,7 +99,7 @@ class ObjectFile {
   uint64_t data_end_ = 0;      // where the next member begins
   size_t written_ = 0;
   size_t removed_ = 0;
-  bool is_stale_ = false;  // the file is not what Settle() leaves
+  bool is_stale_ = false;  // the file differs from the result of Settle()
   Status status_;
 };
 

@@ -62,7 +62,7 @@ void TensorQueue::Add(std::string path, const TensorView& view, std::string_view
     std::unique_lock lock(shared_->mutex);
     shared_->changed.wait(
         lock, [&] { return shared_->items.empty() || shared_->bytes + bytes <= limit_bytes_; });
-    shared_->bytes += bytes;  // nobody else adds: the copy is made without the lock
+    shared_->bytes += bytes;  // no other thread adds: the copy is made without the lock
     longest_bytes_ = std::max(longest_bytes_, shared_->bytes);
   }
   Item item = Copy(std::move(path), view, dtype);

@@ -120,7 +120,7 @@ std::string TensorPickle(const TensorView& view, std::string_view dtype) {
   pickle.Text("cpu");
   pickle.Integer(static_cast<int64_t>(has_class ? count : count * view.element_bytes));
   pickle.Tuple();
-  pickle.Raw("Q");  // what torch.load() finds for this tuple
+  pickle.Raw("Q");  // as torch.load() resolves it for this tuple
   pickle.Integer(0);
   pickle.Integers(view.shape);
   pickle.Integers(RowMajorStrides(view.shape));

@@ -8,7 +8,8 @@ namespace sonde::record {
 
 class Recorder;
 
-// `defaults`: the session that an empty body starts; a body's directory must lie in its directory.
+// `defaults`: the session that an empty body starts; a body's directory must be inside its
+// directory.
 HttpResponse HandleControlRequest(const HttpRequest& request, const SessionConfig& defaults,
                                   Recorder* recorder);
 

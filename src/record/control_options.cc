@@ -186,7 +186,7 @@ Result<std::string> ConfinedPath(const std::string& root, const std::string& pat
   std::string full = base::AbsolutePath(base::JoinPath(base, path));
   const std::string prefix = base == "/" ? base : base + "/";
   if (full != base && full.compare(0, prefix.size(), prefix) != 0) {
-    return base::PermissionDeniedError("directory must lie in " + base);
+    return base::PermissionDeniedError("directory must be inside " + base);
   }
   return full;
 }

@@ -38,7 +38,7 @@ bool SplitTcpAddress(std::string_view address, uint16_t* port) {
   return false;
 }
 
-// A socket file that nobody listens on any more.
+// A socket file without a listening process.
 bool IsStaleSocket(const sockaddr_un& name) {
   struct stat info{};
   if (lstat(name.sun_path, &info) != 0 || !S_ISSOCK(info.st_mode)) return false;

@@ -1,7 +1,7 @@
 // The thread behind the control address and the watched control file. It runs while either is in
 // use.
 //
-// Threads: any; one at a time changes what is served. Errors: negative errno with text (error.h).
+// Threads: any; one at a time changes the settings. Errors: negative errno with text (error.h).
 #pragma once
 
 #include <pthread.h>

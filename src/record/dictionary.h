@@ -82,8 +82,8 @@ class Dictionary {
   void KeepOnlyLive(uint32_t now_s);
   // By the drain thread, before it writes the chunk.
   void NoteUse(const ChunkSource& source, uint32_t now_s);
-  // Writes what records since `since_s` refer to into `next`, which takes the place of the present
-  // file; that one is then the caller's to close and remove. 0 or the write error.
+  // Writes the entries that records since `since_s` refer to into `next`, which replaces the
+  // present file; that one is then the caller's to close and remove. 0 or the write error.
   [[nodiscard]] int Rotate(DictionaryFile* next, uint32_t since_s);
   void EndThread(uint32_t index);  // no chunk of it comes any more
 
@@ -96,8 +96,8 @@ class Dictionary {
   int write_error() const { return write_error_.load(std::memory_order_relaxed); }
   uint64_t bytes_written();
 
-  // Around fork: nobody is inside while the address space is copied. After it the child drops the
-  // parent's file.
+  // Around fork: no thread is inside while the address space is copied. After it the child drops
+  // the parent's file.
   void LockForFork() { mutex_.lock(); }
   void UnlockAfterFork() { mutex_.unlock(); }
   void DropFileInChild() { file_ = nullptr; }
@@ -165,7 +165,7 @@ class Dictionary {
   std::string exclude_;
   std::atomic<uint64_t> lost_arguments_{0};
   uint64_t text_bytes_ = 0;     // of names, argument sets and stacks
-  uint32_t overflow_name_ = 0;  // stands for all names beyond the limit
+  uint32_t overflow_name_ = 0;  // replaces all names beyond the limit
 
   bool live_on_ = false;  // the session keeps only the last seconds
   uint32_t now_s_ = 0;

@@ -1,4 +1,4 @@
-// The recording fast path: what a range costs while recording. Internal, not part of the stable
+// The recording fast path: the code of each range while recording. Internal, not part of the stable
 // interface; for src/record itself and for adapters that are built and shipped with it.
 //
 // How a record is made. Each thread owns a ring (RingWriter, reached by one initial-exec TLS
@@ -77,7 +77,7 @@ namespace sonde::record {
 #define SONDE_INLINE inline __attribute__((always_inline))
 
 // Sets of RecordKind (below 32) that one pop may end. Ranges of users, steps and ranges of adapters
-// each nest by themselves; a pop that meets another set on top looks below it.
+// each nest by themselves; a pop that finds another set on top searches below it.
 inline constexpr uint64_t kUserKinds = (1u << 0) | (1u << static_cast<int>(RecordKind::kRange));
 inline constexpr uint64_t kStepKinds = 1u << static_cast<int>(RecordKind::kStep);
 inline constexpr uint64_t kAdapterKinds = 0xffffffffu & ~(kUserKinds | kStepKinds);
@@ -123,7 +123,7 @@ SONDE_INLINE bool HasRoom(RingWriter* ring, uint64_t count) {
   return sonde_ring_room_(ring, count);
 }
 
-// Fetches what comes soon into the cache for writing: the ring is larger than the caches
+// Prefetches the next slots into the cache for writing: the ring is larger than the caches
 // near the processor, and the next record is a hundred times further away than its memory.
 inline constexpr uint64_t kPrefetchSlots = 16;
 

@@ -21,7 +21,7 @@ using capture::RecordKind;
 using capture::StopReason;
 
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-#define SONDE_SKIP_UNDER_SANITIZERS() GTEST_SKIP() << "fork beside threads"
+#define SONDE_SKIP_UNDER_SANITIZERS() GTEST_SKIP() << "fork in a process with threads"
 #else
 #define SONDE_SKIP_UNDER_SANITIZERS() static_cast<void>(0)
 #endif

@@ -31,7 +31,7 @@ struct JsonValue {
 
 Result<JsonValue> ParseJson(std::string_view text);
 
-// With quotes. Bytes that are not UTF-8 are passed on as they are.
+// With quotes. Bytes that are not UTF-8 are kept unchanged.
 std::string QuoteJson(std::string_view text);
 
 }  // namespace sonde::record

@@ -1,4 +1,4 @@
-// Who is at the other end of a connection of this machine. No text of errors; any thread.
+// The user at the other end of a connection of this machine. No text of errors; any thread.
 #ifndef SONDE_RECORD_PEER_USER_H_
 #define SONDE_RECORD_PEER_USER_H_
 

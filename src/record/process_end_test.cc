@@ -201,7 +201,7 @@ TEST_F(SessionTest, EndByExit) {
 // cannot make threads in the child, and AddressSanitizer's allocator keeps locked there what
 // another thread held at that moment.
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-#define SONDE_SKIP_UNDER_SANITIZERS() GTEST_SKIP() << "fork beside threads"
+#define SONDE_SKIP_UNDER_SANITIZERS() GTEST_SKIP() << "fork in a process with threads"
 #else
 #define SONDE_SKIP_UNDER_SANITIZERS() static_cast<void>(0)
 #endif
@@ -391,7 +391,7 @@ TEST_F(SessionTest, DiskFullBeforeTheFirstRing) {
     GTEST_SKIP() << "needs root, to mount";
   }
   sonde_session_config config = ConfigIn(disk);
-  Start(config);  // the ring does not fit: anonymous memory, and it says so
+  Start(config);  // the ring does not fit: anonymous memory, with an issue
   sonde_mark(Name("m"), 0, 0);
   const CheckedCapture capture = Stop();
   EXPECT_EQ(capture.Count(RecordKind::kMark, "m"), 1u);

@@ -206,7 +206,7 @@ void Ring::PopulateAhead() {
   const uint64_t end =
       std::min(wanted / kPage * kPage, backed_bytes_.load(std::memory_order_relaxed));
   if (end <= populated_bytes_) return;
-  // A kernel before 5.14 refuses; then the owner meets the faults, as it would anyway.
+  // A kernel before 5.14 refuses; then the owner takes the page faults.
   const bool done = madvise(static_cast<char*>(memory_) + populated_bytes_, end - populated_bytes_,
                             MADV_POPULATE_WRITE) == 0;
   populated_bytes_ = done ? end : memory_size_;

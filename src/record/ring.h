@@ -53,7 +53,7 @@ class Ring {
   // For the session's thread that drains. What is committed and not yet taken; Take ends that.
   bool Pending(ChunkSource* source) const;
   void Take(const ChunkSource& source);
-  // Makes the memory that the owner will write next present, so that the owner meets no page fault
+  // Makes the memory that the owner will write next present, so that the owner takes no page fault
   // (several microseconds a page on a file). Only as far ahead as the ring is used: a thread that
   // records little holds little memory.
   void PopulateAhead();
@@ -90,7 +90,7 @@ class Ring {
   std::string path_;  // empty: anonymous
   DescriptorIdentity file_;
   std::mutex backing_mutex_;
-  uint64_t full_slots_ = 0;                // what it may grow to
+  uint64_t full_slots_ = 0;                // size to which it may grow
   uint64_t populated_bytes_ = 0;           // from the start of the memory
   std::atomic<uint64_t> backed_bytes_{0};  // of the memory, from its start, that may be written
   bool may_grow_ = false;                  // the owner's: not full size yet, not wrapped yet

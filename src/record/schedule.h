@@ -1,4 +1,4 @@
-// Profiler actions by step number, and what to do when the action changes.
+// Profiler actions by step number, and the operations when the action changes.
 //
 // The formulas and the table are those of docs/reference/schedule.md. Pure functions, any thread.
 #ifndef SONDE_RECORD_SCHEDULE_H_

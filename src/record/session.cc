@@ -258,8 +258,7 @@ void Session::RotateDictionaryIfLarge(int64_t now_ns) {
 
 // The old file goes when all is in the new one: whenever the process ends, one of them is whole.
 int Session::RotateDictionary(int64_t now_ns) {
-  for (Ring* ring :
-       rings_->Snapshot()) {  // what is open now may be needed if the process is killed
+  for (Ring* ring : rings_->Snapshot()) {  // open ranges may be needed if the process is killed
     ChunkSource open;
     open.thread_index = ring->thread_index();
     open.counts[0] = ring->OpenRanges(unfinished_.data(), capture::kMaxOpenRanges);
@@ -300,7 +299,7 @@ void Session::CheckErrors() {
   if (parents == kParentStopped) {
     SetError(StopReason::kStopped, 0, "the parent process stopped recording");
   } else if (parents == kParentEnded && !detached_) {
-    detached_ = true;  // a daemon: nobody asked to stop it
+    detached_ = true;  // a daemon: it was not stopped by the user
     dictionary_->SetMetadata("detached", "true");
   }
   if (config_.max_bytes != 0 && bytes() > config_.max_bytes) {

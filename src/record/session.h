@@ -1,10 +1,10 @@
 // One capture while it is being written: its folder, its files and the thread that drains the
 // rings.
 //
-// The drain thread copies what threads have committed into the segment file, every 5 to 50 ms by
-// how full the rings are, and ties the clock to wall time: soon after the begin, then once a
-// second. To end a session, the caller first stops new records (recorder.cc), then calls Finish,
-// which takes the rest and removes the rings.
+// The drain thread copies committed records into the segment file, every 5 to 50 ms by how full the
+// rings are, and ties the clock to wall time: soon after the begin, then once a second. To end a
+// session, the caller first stops new records (recorder.cc), then calls Finish, which takes the
+// rest and removes the rings.
 //
 // Threads: Open, Start, Finish from one thread at a time; counters from any.
 #ifndef SONDE_RECORD_SESSION_H_

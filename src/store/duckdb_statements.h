@@ -1,4 +1,4 @@
-// Owners of what DuckDB's C API makes of a statement. Private to this folder.
+// Owners of the objects that DuckDB's C API makes of a statement. Private to this folder.
 #pragma once
 
 #include <duckdb.h>

@@ -41,7 +41,7 @@ struct StoreFile {
 
 // Limits of one statement of a user.
 struct StatementLimits {
-  int64_t memory_bytes = 0;  // 0: half of what this process may have
+  int64_t memory_bytes = 0;  // 0: half of the limit of this process
   int64_t max_seconds = 0;   // then it is cancelled; 0: any
 };
 

@@ -57,7 +57,7 @@ Result<std::unique_ptr<PackWriter>> PackWriter::Attach(const std::string& path) 
   base::RemoveLeftovers(std::string(base::DirName(path)));
   std::unique_ptr<PackWriter> pack(new PackWriter());
   pack->path_ = path;
-  pack->temporary_path_ = base::TemporaryBeside(path);
+  pack->temporary_path_ = base::TemporaryNextTo(path);
   const StoreOptions options{.threads = 1, .filling_memory_bytes = kFillingBytes};
   SONDE_ASSIGN_OR_RETURN(pack->database_,
                          internal::OpenDatabase(":memory:", internal::Use::kFilling, options));

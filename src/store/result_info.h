@@ -6,10 +6,10 @@
 //   SONDE_RESULT(GapRow, kGaps, "gap", SONDE_COLUMNS_GAP, "moments without work")
 //
 // Types: Int; Opt (Int; -1 inside, NULL for readers: unknown); Double; Text (a view that needs to
-// live until the row is written) and OptText (NULL where empty). A unit stands in the name, too
-// (`_ns`, `_us2`, `_bytes`, `_percent`). Roles: KeyOf(space) identifies a row, and rows of two
-// results whose keys of one space are equal describe the same thing; measures are kLess, kMore
-// (which is better) or kNeither; kLabel is all else. Pure, any thread.
+// live until the row is written) and OptText (NULL where empty). A unit is in the name, too (`_ns`,
+// `_us2`, `_bytes`, `_percent`). Roles: KeyOf(space) identifies a row, and rows of two results
+// whose keys of one space are equal describe the same thing; measures are kLess, kMore (which is
+// better) or kNeither; kLabel is all else. Pure, any thread.
 #pragma once
 
 #include <array>

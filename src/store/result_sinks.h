@@ -1,4 +1,4 @@
-// Results in memory: as a table of values, for those who look rows up.
+// Results in memory: as a table of values, for look-ups.
 //
 // One thread.
 #pragma once

@@ -1,4 +1,4 @@
-// The files that schema_template_main.cc has made, as they are.
+// Embeds the files that schema_template_main.cc has made.
         .section .rodata
         .balign 16
         .globl  sonde_schema_template_begin

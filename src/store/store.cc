@@ -115,7 +115,7 @@ using internal::QueryThreads;
 using internal::Use;
 
 // Loading the library and its functions takes longest: opened while rows are gathered.
-std::unique_ptr<Database> OpenForFillingBeside(const StoreOptions& options) {
+std::unique_ptr<Database> OpenForFillingInBackground(const StoreOptions& options) {
   auto database = std::make_unique<Database>();
   database->opening = std::make_unique<base::TaskGroup>(options.threads);
   database->opening->Run([options, opened = database.get()] {
@@ -231,13 +231,13 @@ Result<std::unique_ptr<Store>> Store::Create(const std::string& path, const Stor
     SONDE_RETURN_IF_ERROR(base::CheckWritableDirectory(std::string(base::DirName(path))));
     base::RemoveLeftovers(std::string(base::DirName(path)));
   }
-  std::unique_ptr<Store> store(new Store(path, base::TemporaryBeside(path), nullptr));
+  std::unique_ptr<Store> store(new Store(path, base::TemporaryNextTo(path), nullptr));
   store->source_stamp_ = options.source_stamp;
   store->store_id_ = NewStoreId(options.source_stamp);
   store->options_ = options;
   if (options.rows_in_memory) {
     store->rows_ = std::make_shared<RowTables>();
-    if (has_file) store->database_ = OpenForFillingBeside(options);
+    if (has_file) store->database_ = OpenForFillingInBackground(options);
   } else {
     SONDE_RETURN_IF_ERROR(store->MakeFile());
   }
@@ -314,10 +314,10 @@ Status Store::Publish() {
   if (rows_ != nullptr) {
     SONDE_RETURN_IF_ERROR(MakeFile());
     Status indexed;
-    base::TaskGroup beside(options_.threads);
-    beside.Run([&] { indexed = IndexRows(*rows_, *this); });
+    base::TaskGroup background(options_.threads);
+    background.Run([&] { indexed = IndexRows(*rows_, *this); });
     const Status written = rows_->Write(options_.threads, [this] { return BeginInFile(); });
-    beside.Wait();
+    background.Wait();
     SONDE_RETURN_IF_ERROR(written);
     SONDE_RETURN_IF_ERROR(indexed);
   }

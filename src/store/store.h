@@ -74,7 +74,7 @@ struct QueryColumn {
   std::string name;
   ValueType type;
   bool is_decimal = false;  // text of a decimal number
-  bool is_json = false;     // a list, struct or map as JSON text; NaN and Infinity stand in it
+  bool is_json = false;     // a list, struct or map as JSON text; may contain NaN and Infinity
 };
 
 class Store final : public Queryable {
@@ -97,7 +97,7 @@ class Store final : public Queryable {
   const std::string& temporary_directory() const { return temporary_directory_; }
 
   Result<Transaction> Begin();
-  // With StoreOptions::rows_in_memory: what has been written, also after Publish().
+  // With StoreOptions::rows_in_memory: the rows that were written, also after Publish().
   std::shared_ptr<const RowTables> rows() const { return rows_; }
   // Whether there is nothing to publish (any more).
   bool is_complete() const { return temporary_path_.empty(); }

@@ -346,7 +346,7 @@
   C(file, Text, "", "file below the folder of the trace", "import") \
   C(content, Text, "", "its text", "import")
 
-// T(RowStruct, public_name, columns, "what a row is"). Lookup tables come before their users.
+// T(RowStruct, public_name, columns, "meaning of a row"). Lookup tables come before their users.
 #define SONDE_TABLES(T)                                                                           \
   T(NameRow, name_, SONDE_COLUMNS_NAME, "texts that other tables refer to by number")             \
   T(ProcessRow, process, SONDE_COLUMNS_PROCESS, "a process that was recorded")                    \

@@ -69,8 +69,8 @@ class UserStatements {
 
 namespace internal {
 
-// From here on statements hold `memory_bytes` at most (0: half of what this process may have),
-// reach no other file unless `reads_files`, and change no setting.
+// From here on statements hold `memory_bytes` at most (0: half of the limit of this process), reach
+// no other file unless `reads_files`, and change no setting.
 Status LimitStatements(Connection& connection, int64_t memory_bytes, bool reads_files);
 
 // A user's statements only read, and decimals stay exact.

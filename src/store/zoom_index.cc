@@ -27,7 +27,7 @@ class Drawing {
       return;
     }
     out_.push_back(slice);
-    // Unsigned: a damaged file may say anything.
+    // Unsigned: a damaged file may hold any value.
     const auto begin = static_cast<uint64_t>(window_.begin_ns);
     const auto width = static_cast<uint64_t>(window_.pixel_ns);
     const uint64_t pixel = (static_cast<uint64_t>(slice.ts) - begin) / width;
@@ -80,7 +80,7 @@ bool ZoomIndex::ReadTail(int64_t store_id) {
   return base::Crc32c(levels_.data(), levels_.size_bytes(), crc) == tail.tables_crc;
 }
 
-// Whether all arrays lie within the file.
+// Whether all arrays are within the file.
 bool ZoomIndex::Fits() const {
   const uint64_t size = file_.size();
   const auto inside = [&](uint64_t place, uint64_t count, uint64_t bytes) {
@@ -126,7 +126,7 @@ std::pair<int64_t, int64_t> ZoomIndex::ExtentOf(const ZoomFileLane& lane) const 
   const auto slices = Array<ZoomFileSlice>(lane.slices, lane.count);
   const ZoomFileSlice& last = slices.back();  // the file was refused if a lane has none
   const int64_t dur = DurOf(lane, last.dur, lane.count - 1);
-  // Unsigned: a damaged file may say anything.
+  // Unsigned: a damaged file may hold any value.
   const uint64_t end =
       static_cast<uint64_t>(last.ts) + static_cast<uint64_t>(std::max<int64_t>(dur, 0));
   return {slices.front().ts, static_cast<int64_t>(end)};

@@ -114,7 +114,7 @@ void Report(const char* what, const Times& times, double goal_ms) {
 }
 
 // The server's way: the database gets one thread less than there are processors.
-void AskBesideSql(const std::string& path, const ZoomIndex& index, int64_t last) {
+void QueryDuringSql(const std::string& path, const ZoomIndex& index, int64_t last) {
   const int threads = std::max(1, sonde::base::AvailableThreads() - 1);
   auto store = Store::OpenReadOnly(path, {.threads = threads}).value();
   std::atomic<bool> stop = false;
@@ -176,7 +176,7 @@ int main(int argc, char** argv) {
   std::printf("40 lanes:\n");
   Report("40 lanes, worst zoom", AskAtEveryZoom(index, last, 40, true), 1);
   store.reset();
-  AskBesideSql(path, index, last);
+  QueryDuringSql(path, index, last);
   std::filesystem::remove_all(folder);
   return 0;
 }

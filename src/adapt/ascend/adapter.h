@@ -1,7 +1,7 @@
 /* Adapter for Ascend devices: C interface of libsonde_ascend.so, for ctypes.
  *
  * Opens nothing by itself: it uses the vendor's library that the process has loaded, and follows
- * the recorder's sessions. What the device did goes into a file of the capture
+ * the recorder's sessions. The device's work goes into a file of the capture
  * (docs/capture-format.md); problems become issues of the capture.
  * Errors: 0 for success, a negative errno value otherwise. Any thread. Never unloaded.
  */
@@ -15,7 +15,7 @@ extern "C" {
 #endif
 
 /* Records the device in the sessions to come. A second call does nothing. -ENOENT: the process has
- * no library to ask; sonde_ascend_last_error() says which. */
+ * such library; sonde_ascend_last_error() names it. */
 SONDE_API int sonde_ascend_attach(void);
 
 SONDE_API const char* sonde_ascend_last_error(void); /* of the last failed call; "" none */

@@ -27,7 +27,7 @@ class DeviceFile {
 
   uint32_t Name(const char* text);  // 0 for null
   void Add(const capture::DeviceRecord& record);
-  // Writes what was added since the last call.
+  // Writes the records since the last call.
   [[nodiscard]] int Flush();
   void Close();
 

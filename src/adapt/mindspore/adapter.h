@@ -3,10 +3,10 @@
  * The library is built without MindSpore and Python headers and links with neither: it finds both
  * in the process that loads it. MindSpore's libraries call one another through import tables; the
  * few functions by which its runtime records are replaced there, once, at attach, and stay
- * replaced: while nothing is recorded they cost less than MindSpore's own. What a session asks for
- * (sonde_session_config.features, .options) is followed by itself.
+ * replaced: while nothing is recorded they cost less than MindSpore's own. It follows
+ * the recorder's sessions (sonde_session_config.features, .options) automatically.
  *
- * Session options: "gc_threshold_ms" and "python_functions", as the adapter for PyTorch has them.
+ * Session options: "gc_threshold_ms" and "python_functions", as in the adapter for PyTorch.
  *
  * Calls marked [GIL] must be made with the GIL held (ctypes.PyDLL), after `import mindspore`.
  * Errors: 0 for success, a negative errno value otherwise; sonde_mindspore_last_error() has one
@@ -26,22 +26,22 @@
 extern "C" {
 #endif
 
-/* [GIL] Finds MindSpore and Python, checks what is to be replaced, replaces it, and registers with
- * the recorder. A second call replaces what libraries loaded since call.
+/* [GIL] Finds MindSpore and Python, checks and replaces the functions, and registers with
+ * the recorder. A second call replaces them in libraries that were loaded since.
  * version: MindSpore's, for reports. options: flat JSON object or NULL; "python_parts": false where
  * another adapter records garbage collections and Python functions of this process.
  * -ENOENT: no MindSpore or no Python in the process. */
 SONDE_API int sonde_mindspore_attach(const char* version, const char* options);
 
-/* What the self-test found and what is therefore recorded, as a JSON object:
+/* The result of the self-test and the recorded parts, as a JSON object:
  *   {"mindspore": "2.10.0", "python": "3.11.7", "attached": true,
  *    "checks": [{"part": "runtime records", "ok": true, "detail": "..."}],
  *    "records": {"operators": true, "graph_kernels": true, "memory": true, "stacks": true}}
  * Truncated to size, always NUL-terminated. Returns the full length, or a negative errno value. */
 SONDE_API int sonde_mindspore_self_test(char* json, size_t size);
 
-/* A call of a cell (name: its path in the model; args: its class) begins on this thread. Pass what
- * this returns (0: nothing is recorded) to the end of the same call. */
+/* A call of a cell (name: its path in the model; args: its class) begins on this thread. Pass the
+ * returned value (0: nothing is recorded) to the end of the same call. */
 SONDE_API uint32_t sonde_mindspore_cell_begin(sonde_name name, sonde_args args);
 SONDE_API void sonde_mindspore_cell_end(uint32_t begun);
 

@@ -69,7 +69,7 @@ class Tracer final : public device::DeviceTracer {
 
   const Cupti cupti_;
   void* subscriber_ = nullptr;
-  std::mutex mutex_;  // what follows: buffers come on a thread of the library
+  std::mutex mutex_;  // guards the members below: buffers come on a thread of the library
   device::DeviceFile file_;
   CuptiCalls calls_;
   std::unordered_map<std::string, std::string> demangled_;
@@ -219,7 +219,7 @@ void Tracer::Write(const void* record) {
       const auto copy = Load<CuptiMemcpyRecord>(record);
       return WriteMemcpy(copy, copy.correlation);
     }
-    case kCuptiMemcpyPeer:  // the same but for the correlation
+    case kCuptiMemcpyPeer:  // the same except for the correlation
       return WriteMemcpy(Load<CuptiMemcpyRecord>(record),
                          Load<CuptiMemcpyPeerRecord>(record).correlation);
     case kCuptiMemset:

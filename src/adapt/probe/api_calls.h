@@ -20,7 +20,7 @@
 
 namespace sonde::adapt {
 
-// Of types: instances of list, tuple, dict and of what inherits from them.
+// Of types: instances of list, tuple, dict and of their subclasses.
 inline constexpr unsigned int kListFlag = 1U << 25;
 inline constexpr unsigned int kTupleFlag = 1U << 26;
 inline constexpr unsigned int kDictFlag = 1U << 29;

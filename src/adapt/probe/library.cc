@@ -83,7 +83,7 @@ PyObject* Add(PyObject* self, Arguments args, intptr_t count) {
   return None();
 }
 
-// inputs(name, args, kwargs, flags): both, and the call path if the flags say so; with kModule a
+// inputs(name, args, kwargs, flags): both, and the call path if a flag is set; with kModule a
 // module begins before that
 PyObject* Inputs(PyObject* self, Arguments args, intptr_t count) {
   if (!CheckCount(count, 4)) return nullptr;

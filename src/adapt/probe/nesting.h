@@ -11,7 +11,7 @@
 namespace sonde::adapt {
 
 struct Nesting {
-  bool is_busy = false;              // the probe is at work: what it calls is not recorded
+  bool is_busy = false;              // the probe is at work: its calls are not recorded
   int depth = 0;                     // open calls of wrapped functions
   std::vector<std::string> modules;  // open modules, outermost first
   uint64_t step = 0;

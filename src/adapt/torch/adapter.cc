@@ -129,7 +129,7 @@ void RememberSession(Adapter& adapter, const sonde_session_config* config) {
 void OnSession(sonde_event event, const sonde_session_config* config, void*) {
   Adapter& adapter = State();
   if (event == SONDE_EVENT_FORK_CHILD) {
-    // Another thread of the parent may have held it; what was installed goes on in the child.
+    // Another thread of the parent may have held it; installed parts continue in the child.
     new (&adapter.mutex) std::mutex();
     ObserverAfterFork();
     return;

@@ -2,7 +2,7 @@
  *
  * The library is built without torch and Python headers and links with neither: it finds both in
  * the process that loads it. It records through libsonde_record.so and follows the recorder's
- * sessions by itself: what a session asks for (sonde_session_config.features, .options) is switched
+ * sessions automatically: the features and options of a session (sonde_session_config) are switched
  * on when it starts and off when it stops. Between sessions nothing is installed in torch.
  *
  * Session options that the adapter knows (sonde_session_config.options, a flat JSON object):
@@ -28,10 +28,10 @@ extern "C" {
 #endif
 
 /* [GIL] Finds torch and Python, runs the self-test (a few milliseconds), registers with the
- * recorder. A second call does nothing but what the options ask for.
+ * recorder. A second call only applies the options.
  * options: flat JSON object or NULL; none is needed. "layout_kind", "layout_sequence",
  * "layout_inputs", "layout_forward_thread" (offsets in at::RecordFunction) and "layout_old_strings"
- * (true: strings of before C++11) are what a torch that the self-test does not know has; they count
+ * (true: strings of before C++11) describe a torch that the self-test does not know; they are used
  * only if the self-test then passes.
  * -ENOENT: no torch or no Python in the process. */
 SONDE_API int sonde_torch_attach(const char* options);
@@ -39,7 +39,7 @@ SONDE_API int sonde_torch_attach(const char* options);
 /* [GIL] Ends recording of torch, also in a session that runs. attach may follow. */
 SONDE_API int sonde_torch_detach(void);
 
-/* What the self-test found and what is therefore recorded, as a JSON object:
+/* The result of the self-test and the recorded parts, as a JSON object:
  *   {"torch": "2.15.0", "python": "3.11.7", "attached": true,
  *    "checks": [{"part": "operator names", "ok": true, "detail": "..."}],
  *    "records": {"operators": true, "shapes": true, ...}}
@@ -58,8 +58,8 @@ SONDE_API int sonde_torch_register_module(void* module, const char* name, const 
 SONDE_API int sonde_torch_register_group(void* group, const char* name, const char* backend,
                                          const int64_t* ranks, size_t count);
 
-/* A kernel that no operator stands for (generated code) begins on this thread: recorded like an
- * operator. Pass what this returns (0: nothing is recorded) to the end of the same kernel. */
+/* A kernel without an operator (generated code) begins on this thread: recorded like an operator.
+ * Pass the returned value (0: nothing is recorded) to the end of the same kernel. */
 SONDE_API uint32_t sonde_torch_kernel_begin(sonde_name name);
 SONDE_API void sonde_torch_kernel_end(uint32_t begun);
 

@@ -18,7 +18,7 @@ namespace {
 struct OperatorRow {
   const char* name;
   Collective kind;
-  int8_t payload;  // input that holds what this rank gives (or gets, where it gives nothing)
+  int8_t payload;  // input with the data that this rank sends (or receives, where it sends nothing)
   int8_t peer;     // input with the peer's rank in the group; -1: none
 };
 constexpr OperatorRow kOperators[] = {
@@ -346,7 +346,7 @@ def follow(module):
     if original is None:
         return
     # torch enters the ranks into its tables only after this function; they are its arguments, and
-    # none stand for all.
+    # none means all.
     @functools.wraps(original)
     def helper(group_size, group_rank, global_ranks_in_group, *args, **kwargs):
         result = original(group_size, group_rank, global_ranks_in_group, *args, **kwargs)

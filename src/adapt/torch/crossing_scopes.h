@@ -37,7 +37,7 @@ class CrossingScopes {
   };
   static constexpr size_t kSlots = 1024;
   static constexpr size_t kTries = 16;
-  // Another scope may lie at the address of one that has ended.
+  // Another scope may have the address of one that has ended.
   Slot* Find(uint32_t word, const TorchRange* range, bool has_ended);
   Slot& At(const TorchRange* range, size_t attempt);
   void Free(Slot& slot);

@@ -30,7 +30,7 @@ using Report = void (*)(void*, int64_t, size_t, size_t, TorchDevice);
 using Enabled = bool (*)();
 using Reporter = void* (*)();
 
-struct Probe {  // what the self-test saw
+struct Probe {  // observations of the self-test
   std::atomic<bool> active{false};
   const void* pointer = nullptr;
   int64_t allocated = 0;

@@ -22,8 +22,8 @@ constexpr uint64_t kModuleKinds = uint64_t{1} << static_cast<int>(RecordKind::kM
 constexpr size_t kOffsetFlag = size_t{1} << 63;  // PY_VECTORCALL_ARGUMENTS_OFFSET
 
 // CPython counts the versions of a class, 1000 at most (since 3.13): after that no look-up in it,
-// or in what inherits from it, is ever cached again. A session that sets and restores an attribute
-// uses up to four.
+// or in its subclasses, is ever cached again. A session that sets and restores an attribute uses up
+// to four.
 constexpr int kMaxInstalls = 100;
 
 struct ModuleCall {

@@ -368,7 +368,7 @@ void AfterFork() {
 void ObserverInit(const ObserverConfig* config, SelfTestReport* report) {
   g_observer.callback_lock = FindCallbackLock(config->torch);
   const bool found = g_observer.callback_lock != nullptr;
-  report->Add("forks beside other threads", found,
+  report->Add("forks with other threads running", found,
               found ? ""
                     : "torch's lock on callbacks was not found; a fork in the moment in which "
                       "another thread takes it may leave a child that waits");

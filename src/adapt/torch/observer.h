@@ -51,8 +51,8 @@ void ObserverStop();
 void ObserverAfterFork();  // in the child: another thread may have held the lock
 ObserverCounts ObserverGetCounts();
 
-// A kernel that torch opens no range for, recorded like an operator; any thread. The end takes what
-// the begin returned: 0 where nothing is recorded.
+// A kernel that torch opens no range for, recorded like an operator; any thread. The end takes the
+// begin's return value: 0 where nothing is recorded.
 uint32_t KernelBegin(uint32_t name);
 void KernelEnd(uint32_t begun);
 

@@ -15,7 +15,7 @@ constexpr int kMaxSamples = 96;
 constexpr int kMaxValues = 12;
 constexpr int kPyFileInput = 257;
 
-// The program. It leaves what the checks compare with in its globals.
+// The program. It leaves the expected values of the checks in its globals.
 constexpr char kProgram[] = R"py(
 import torch
 C = torch._C
@@ -177,7 +177,7 @@ const Sample* Find(const Recording& r, const char* name) {
   return nullptr;
 }
 
-// Reads what the program left behind.
+// Reads the program's results.
 class Globals {
  public:
   Globals(const PythonApi& python, PyObject* dict) : python_(python), dict_(dict) {}
@@ -232,7 +232,7 @@ bool SizesAt(const Globals& globals, size_t offset) {
   return true;
 }
 
-// The only offset at which all tensors hold what is expected; 0 when there is none or several.
+// The only offset at which all tensors hold the expected values; 0 when there is none or several.
 template <typename Predicate>
 uint32_t OnlyOffset(size_t step, size_t width, Predicate holds) {
   uint32_t found = 0;

@@ -53,7 +53,7 @@ struct TorchSymbols {
   const char* (*range_name)(const TorchRange*);
   size_t (*range_num_inputs)(const TorchRange*);
   bool (*range_is_async)(const TorchRange*);
-  const void* undefined_tensor;  // the TensorImpl that stands for "no tensor"
+  const void* undefined_tensor;  // the TensorImpl of "no tensor"
 };
 
 // Fills `symbols`. Returns nullptr, or the name of what is missing ("libtorch_cpu.so", a symbol).

@@ -4,7 +4,7 @@
 //   SONDE_ASSIGN_OR_RETURN(const int64_t steps, document.root().GetInt("steps", 0));
 //   for (const JsonValue& rank : document.root()["ranks"].Elements()) ...
 //
-// Reading is forgiving about what is absent (a missing member is a null value, getters take a
+// Reading is forgiving about absent values (a missing member is a null value, getters take a
 // fallback) and strict about types: the wrong one is kInvalidArgument with a message that names key
 // and types. Large files go through simdjson in the importers; output through JsonWriter.
 // Ownership: a JsonValue points into its document and must not outlive it.

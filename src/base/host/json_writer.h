@@ -6,9 +6,9 @@
 //   json.EndObject();
 //   SONDE_RETURN_IF_ERROR(json.Finish());       // then file.Commit()
 //
-// Strings may hold any bytes: what is not valid UTF-8 becomes U+FFFD, so the output always parses.
-// Doubles are written as Python's json module writes them; NaN and infinities, which JSON lacks,
-// become null. Nesting beyond 64 levels and unbalanced calls are CHECKs.
+// Strings may hold any bytes: invalid UTF-8 becomes U+FFFD, so the output always parses. Doubles
+// are written as Python's json module writes them; NaN and infinities, which JSON lacks, become
+// null. Nesting beyond 64 levels and unbalanced calls are CHECKs.
 // Threads: one.
 #pragma once
 

@@ -24,7 +24,7 @@ Result<std::unique_ptr<PrivateFolder>> PrivateFolder::Make(std::string_view purp
     return InternalError("the system gave no random numbers for the name of a folder");
   }
   std::string path =
-      TemporaryBeside(JoinPath(root, Concat("sonde-", purpose, ".", std::to_string(number))));
+      TemporaryNextTo(JoinPath(root, Concat("sonde-", purpose, ".", std::to_string(number))));
   // Fails where anything of that name is there, a link included.
   if (::mkdir(path.c_str(), kOnlyForTheUser) != 0) return ErrnoStatus(errno, "make", path);
   return std::make_unique<PrivateFolder>(std::move(path));

@@ -33,8 +33,8 @@ constexpr auto kPause = std::chrono::milliseconds(2);  // after a round without 
 size_t RoundedTo(size_t unit, size_t bytes) { return (bytes + unit - 1) / unit * unit; }
 size_t Rounded(size_t bytes) { return RoundedTo(kHugePage, bytes); }
 
-// Aligned to huge pages; null where there is none. Not from the heap, which keeps what it once had.
-// `with_huge_pages` is set to false where they turn out to be slow.
+// Aligned to huge pages; null where there is none. Not from the heap, which does not return memory
+// to the system. `with_huge_pages` is set to false where they turn out to be slow.
 void* MapPlain(size_t bytes, bool& with_huge_pages) {
   void* const map = mmap(nullptr, bytes + kHugePage, PROT_READ | PROT_WRITE,
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -148,7 +148,7 @@ Status WriteDatabase(const Mode& mode, const Outcome& outcome, const std::string
   written.db = base::JoinPath(folder, kDatabase);
   // Another mode may write at the same time: what it adds between copy and rename would be lost.
   SONDE_ASSIGN_OR_RETURN(const base::FolderLock lock, base::FolderLock::Take(folder));
-  const std::string temporary = base::TemporaryBeside(written.db);
+  const std::string temporary = base::TemporaryNextTo(written.db);
   std::string before;  // the tables of other modes
   if (base::IsRegularFile(written.db)) {
     SONDE_ASSIGN_OR_RETURN(before, base::ReadFile(written.db));

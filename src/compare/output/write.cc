@@ -89,7 +89,7 @@ Status WriteCsv(const Sheet& sheet, const std::string& path) {
 }  // namespace
 
 Status WriteDatabase(const Report& report, const std::string& path) {
-  const std::string temporary = base::TemporaryBeside(path);
+  const std::string temporary = base::TemporaryNextTo(path);
   Status done = FillDatabase(report, temporary);
   if (done.ok() && std::rename(temporary.c_str(), path.c_str()) != 0) {
     done = base::ErrnoStatus(errno, "make", path);

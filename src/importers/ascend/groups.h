@@ -1,5 +1,5 @@
 // Converts texts about communicators and operators in Ascend's files to rows, for databases and
-// text files alike. Pure but for the rows. One thread.
+// text files alike. Pure except for the rows. One thread.
 #pragma once
 
 #include <cstdint>

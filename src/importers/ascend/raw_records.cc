@@ -69,7 +69,7 @@ bool IsAnalysed(const AscendSpan& span) {
 }
 
 // Databases and timelines of the device tool are read together with the framework's records.
-bool IsReadBeside(const AscendSpan& span) {
+bool IsReadWithRecords(const AscendSpan& span) {
   return !span.databases.empty() || !span.timelines.empty() ||
          (!span.analysis.empty() && !span.has_texts());
 }
@@ -97,7 +97,7 @@ RawRecords Find(const std::string& path) {
   if (raw.empty()) return raw;
   const AscendSpan span = FindSpan(path);
   if (IsAnalysed(span)) return {};
-  if (IsReadBeside(span)) raw.framework.clear();
+  if (IsReadWithRecords(span)) raw.framework.clear();
   return raw;
 }
 

@@ -54,7 +54,7 @@ Result<int64_t> SpanStamp(const AscendSpan& span);
 // From profiler_info_<rank>.json, the name of the database, or -1.
 int32_t SpanRank(const AscendSpan& span);
 
-bool IsKnownCsv(std::string_view name);    // others may lie in any folder
+bool IsKnownCsv(std::string_view name);    // other CSV files may be in any folder
 bool IsProfilerDb(std::string_view name);  // ascend_pytorch_profiler_0.db, msprof_2025....db
 
 }  // namespace sonde::importers

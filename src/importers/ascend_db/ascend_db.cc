@@ -103,7 +103,7 @@ Result<int32_t> AscendDbRank(const std::string& path) { return SpanRank(FindSpan
 Result<int64_t> AscendDbStamp(const std::string& path) {
   AscendSpan span = FindSpan(path);
   // Read with it, so that the trace changes with them, too.
-  for (SpanFile& file : FrameworkRecordsBeside(span)) span.metadata.push_back(std::move(file));
+  for (SpanFile& file : FrameworkRecordsNextTo(span)) span.metadata.push_back(std::move(file));
   return SpanStamp(span);
 }
 
@@ -125,7 +125,7 @@ Result<ImportSummary> ImportAscendDb(const std::string& path, store::Store& stor
   SONDE_ASSIGN_OR_RETURN(auto transaction, store.Begin());
   store::SourceNames names;
   ReadSpanMetadata(span.folder, rows);
-  const std::vector<SpanFile> framework = FrameworkRecordsBeside(span);
+  const std::vector<SpanFile> framework = FrameworkRecordsNextTo(span);
   SONDE_ASSIGN_OR_RETURN(const bool is_read, TakeMain(span, !framework.empty(), options.tables,
                                                       rows, names, transaction));
   if (!framework.empty()) {
@@ -144,7 +144,7 @@ Result<ImportSummary> ImportAscendDb(const std::string& path, store::Store& stor
     SONDE_RETURN_IF_ERROR(CopyTables(*analysis, file.relative, names, rows.issues, transaction));
   }
   if (!span.timelines.empty() || !span.tables.empty()) {
-    rows.issues.Add(kTextBesideDb, rows.source);
+    rows.issues.Add(kTextWithDb, rows.source);
   }
   CountUnread(span, rows.issues);
   if ((options.tables & store::kTableBit<store::SourceTextRow>) != 0) {

@@ -21,7 +21,7 @@ std::string SharedData(const std::string& name) {
   return std::string(folder != nullptr ? folder : SONDE_SHARED_DATA_DEFAULT) + "/" + name;
 }
 
-// The cells of a row but for those that refer to other rows; texts instead of their numbers.
+// The cells of a row except those that refer to other rows; texts instead of their numbers.
 template <class Row>
 std::string Cells(const store::RowTables& tables, const Row& row) {
   const auto names = tables.Rows<store::NameRow>();

@@ -48,7 +48,7 @@ inline constexpr store::IssueKind kDbSwapped{
 inline constexpr store::IssueKind kDbOrphan{
     "db_orphan", store::Severity::kInfo,
     "rows that describe a task have no task of that number and were left out"};
-inline constexpr store::IssueKind kTextBesideDb{
+inline constexpr store::IssueKind kTextWithDb{
     "text_beside_db", store::Severity::kInfo,
     "the folder has text deliverables, too; the database was taken, since its times are "
     "integers of nanoseconds and its rows are joined by number",

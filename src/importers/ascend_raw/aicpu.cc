@@ -258,7 +258,7 @@ void AiCpu::Build(const Records<RanTask>& ran, const HostLayer& host) {
   }
 }
 
-// The task of the device's queue in whose time that moment lies.
+// The task of the device's queue that runs at that moment.
 const RanTask* AiCpu::TaskAt(const TaskPlace& place, uint64_t moment,
                              const Records<RanTask>& ran) const {
   const bool is_v6 = device_.chip().is_v6();

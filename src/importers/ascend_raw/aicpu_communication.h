@@ -2,8 +2,8 @@
 // operators of MC2): assigns tasks to kernels.
 //
 // The host only knows the kernel, and on which streams communicators work (mc2_comm_info). The AI
-// CPU recorded its operations, their first and last tasks, and what each task moves (aicpu.data).
-// Memory: the records. One thread. Units: ticks of the device.
+// CPU recorded its operations, their first and last tasks, and the payload of each task
+// (aicpu.data). Memory: the records. One thread. Units: ticks of the device.
 #pragma once
 
 #include <cstdint>

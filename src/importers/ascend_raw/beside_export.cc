@@ -68,7 +68,7 @@ class Joining {
 
 }  // namespace
 
-std::vector<SpanFile> FrameworkRecordsBeside(const AscendSpan& span) {
+std::vector<SpanFile> FrameworkRecordsNextTo(const AscendSpan& span) {
   for (const auto* list :
        {&span.databases, &span.analysis, &span.tables, &span.timelines, &span.texts}) {
     if (!std::ranges::all_of(*list, IsOfDeviceTool)) return {};

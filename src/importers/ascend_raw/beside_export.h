@@ -14,7 +14,7 @@ namespace sonde::importers {
 
 // FRAMEWORK/torch.* of a span whose only results are those of the device tool; empty where there
 // are none, or where the framework's layer was analysed.
-std::vector<SpanFile> FrameworkRecordsBeside(const AscendSpan& span);
+std::vector<SpanFile> FrameworkRecordsNextTo(const AscendSpan& span);
 
 // The place on the host where a task or an operation was launched.
 struct LaunchPoint {

@@ -47,7 +47,7 @@ std::optional<std::pair<std::string, int64_t>> SliceOf(std::string_view file, bo
 }
 
 // Files that writers and readers of slices leave in the folder.
-bool IsBesideSlice(std::string_view file) {
+bool IsSliceMarker(std::string_view file) {
   return file.ends_with(".done") || file.ends_with(".complete") || file.ends_with(".zip");
 }
 
@@ -58,7 +58,7 @@ void TakeStreams(ProfPart& part) {
   for (const base::DirectoryEntry& entry : entries) names.insert(entry.name);
   for (const base::DirectoryEntry& entry : entries) {
     const auto slice = SliceOf(entry.name, part.device >= 0);
-    if (!slice && !IsBesideSlice(entry.name)) part.others.push_back(entry.name);
+    if (!slice && !IsSliceMarker(entry.name)) part.others.push_back(entry.name);
     if (!slice) continue;
     const std::string inside = Concat("data/", entry.name);
     streams[slice->first].push_back(

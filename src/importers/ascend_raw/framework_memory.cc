@@ -112,7 +112,7 @@ void FrameworkLayer::AddBlock(const std::vector<const Memory*>& life) {
   rows_.memory_blocks.push_back(block);
 }
 
-// Over the queue the nearest operator of a library, else whoever is open and no helper.
+// Over the queue the nearest operator of a library, else any open one that is no helper.
 int32_t FrameworkLayer::OwnerName(const Memory& memory) const {
   const auto name_of = [&](int32_t slice) { return rows_.slices[static_cast<size_t>(slice)].name; };
   const auto tid = static_cast<int64_t>(memory.use.tid);

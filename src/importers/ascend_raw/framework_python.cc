@@ -1,4 +1,4 @@
-// Python calls: what the tracer saw begin and end, put together thread by thread.
+// Python calls: begins and ends from the tracer, joined thread by thread.
 #include <algorithm>
 
 #include "base/strings.h"

@@ -123,7 +123,7 @@ int32_t HostLayer::NodeOfBasic(const Head& head) const {
   return within >= 0 ? within : outermost;
 }
 
-// Behind what the call has already.
+// Behind the records that the call has already.
 template <class Record>
 void HostLayer::Link(Records<Record>& records, int32_t index, Facts& facts) {
   (facts.last < 0 ? facts.first : records[static_cast<size_t>(facts.last)].next) = index;

@@ -42,7 +42,7 @@ bool HasFinished(const std::string& path) {
 // the records of host and device are there, too, everything is read from records, and so joined.
 bool RecordsHoldMore(const raw::Files& files, const std::string& path) {
   const AscendSpan span = FindSpan(path);
-  return span.databases.empty() && !FrameworkRecordsBeside(span).empty() && !files.profs.empty() &&
+  return span.databases.empty() && !FrameworkRecordsNextTo(span).empty() && !files.profs.empty() &&
          std::all_of(files.profs.begin(), files.profs.end(),
                      [](const raw::Prof& prof) { return prof.IsWhole(); });
 }

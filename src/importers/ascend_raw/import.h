@@ -16,7 +16,7 @@ Result<int32_t> AscendRawRank(const std::string& path);
 Result<int64_t> AscendRawStamp(const std::string& path);
 Result<ImportSummary> ImportAscendRaw(const std::string& path, store::Store& store,
                                       const ImportOptions& options);
-// The first half of it: what the records say, as rows in memory; `rows` is empty.
+// The first half of an import: the records as rows in memory; `rows` is empty.
 void ReadAscendRaw(const std::string& path, TraceRows& rows);
 
 }  // namespace sonde::importers

@@ -24,7 +24,7 @@ struct OsCall {
   int64_t tid = -1;  // -1: the only thread
   std::string_view name = {};
 };
-// " 12.345 ( 0.011 ms): python/4242 futex(...) = 0"; nothing for what is no whole call.
+// " 12.345 ( 0.011 ms): python/4242 futex(...) = 0"; nothing for an incomplete call.
 std::optional<OsCall> ReadSystemCall(std::string_view line);
 // "[pid 4242] 1234.567890 lib.so->pthread_join(...) = 0 <0.000012>".
 std::optional<OsCall> ReadThreadCall(std::string_view line);

@@ -1,5 +1,5 @@
 // Hardware counters of tasks (ffts_profile.data; of chips before STARS aicore.data and
-// aiVectorCore.data): records, and what they mean.
+// aiVectorCore.data): records and their metrics.
 //
 // A record has the cycles of a task and eight counters (newer chips ten); sample.json names the
 // events and the group of metrics that is computed from them. A task on both kinds of cores has a

@@ -30,7 +30,7 @@ class RunReader {
   }
 
  private:
-  // Whether the first record stands at the very begin.
+  // Whether the first record is at the very begin.
   bool IsCutAtEnd(std::span<const Slice> run) const {
     if (form_.mark_offset < 0) return false;
     const auto file = base::MappedFile::Open(run.front().file.path);

@@ -123,7 +123,7 @@ int64_t SampledValues::OfDevice(std::optional<int64_t> monotonic) const {
   return device_.clock().FromMonotonic(ns);
 }
 
-// A count stands for 32 bytes since the sample before of the same memory and direction.
+// A count is 32 bytes since the sample before of the same memory and direction.
 void SampledValues::ReadHbm(const Stream& stream) {
   constexpr double kBytes = 32;
   struct Sample {

@@ -251,7 +251,7 @@ void SocValues::AddLlc(uint32_t part, int64_t ts, const std::map<uint32_t, uint6
       (count(0) + count(1)) * kBytes * kNsPerSecond / static_cast<double>(dt));
 }
 
-// A count stands for 16 bytes since the sample before of the same direction, of all channels.
+// A count is 16 bytes since the sample before of the same direction, of all channels.
 void SocValues::ReadDdr(const Stream& stream) {
   constexpr RecordForm kForm{20};
   const int64_t chip = device_.chip().id;

@@ -140,7 +140,7 @@ void SystemUsage::AddProcessor(const std::string& label, int64_t moment, const T
   }
 }
 
-// Lines of /proc/meminfo, in KB but for the numbers of large pages.
+// Lines of /proc/meminfo, in KB except for the numbers of large pages.
 void SystemUsage::ReadMemory(const Stream& stream) {
   constexpr auto kBytes = std::to_array<std::string_view>(
       {"MemTotal", "MemFree", "Buffers", "Cached", "Shmem", "CommitLimit", "Committed_AS"});

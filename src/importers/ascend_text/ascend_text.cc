@@ -165,11 +165,11 @@ Result<ImportSummary> ImportStaged(const AscendSpan& span, EventStage& stage, st
   const auto more = [&](store::Transaction& transaction, ImportSummary&) {
     return rows.WriteShared(transaction);
   };
-  const auto beside = [&](store::Transaction& transaction) { return rows.WriteOwn(transaction); };
+  const auto parallel = [&](store::Transaction& transaction) { return rows.WriteOwn(transaction); };
   SONDE_ASSIGN_OR_RETURN(
       ImportSummary summary,
       trace_events::Finish(stage, store, options,
-                           {.prepare = prepare, .more = more, .beside = beside}));
+                           {.prepare = prepare, .more = more, .parallel = parallel}));
   summary.device_tasks = static_cast<int64_t>(rows.tasks.size());
   summary.communication_ops = static_cast<int64_t>(rows.communications.size());
   summary.memory_events = static_cast<int64_t>(rows.memory_events.size());
@@ -177,8 +177,8 @@ Result<ImportSummary> ImportStaged(const AscendSpan& span, EventStage& stage, st
 }
 
 // The exports of the device tool and the framework's records in the same folder, as one trace.
-Result<ImportSummary> ImportBesideRecords(AscendSpan span, const std::vector<SpanFile>& framework,
-                                          EventStage& stage, store::Store& store) {
+Result<ImportSummary> ImportWithRecords(AscendSpan span, const std::vector<SpanFile>& framework,
+                                        EventStage& stage, store::Store& store) {
   stage.SetOrigin(SpanRank(span), "");
   SONDE_RETURN_IF_ERROR(stage.Arrange(0));
   TraceRows rows(stage.names(), stage.issues(), stage.pool(), 0);
@@ -249,8 +249,8 @@ Result<ImportSummary> ImportWithTimeline(const AscendSpan& span, store::Store& s
   {
     EventStage stage(store, dialect, options);
     SONDE_ASSIGN_OR_RETURN(const bool any, ReadTimelines(span, stage));
-    const std::vector<SpanFile> framework = FrameworkRecordsBeside(span);
-    if (any && !framework.empty()) return ImportBesideRecords(span, framework, stage, store);
+    const std::vector<SpanFile> framework = FrameworkRecordsNextTo(span);
+    if (any && !framework.empty()) return ImportWithRecords(span, framework, stage, store);
     if (any) return ImportStaged(span, stage, store, options);
     unread = stage.issues();
   }
@@ -283,7 +283,7 @@ Result<int32_t> AscendTextRank(const std::string& path) { return SpanRank(FindSp
 Result<int64_t> AscendTextStamp(const std::string& path) {
   AscendSpan span = FindSpan(path);
   // Read with it, so that the trace changes with them, too.
-  for (SpanFile& file : FrameworkRecordsBeside(span)) span.metadata.push_back(std::move(file));
+  for (SpanFile& file : FrameworkRecordsNextTo(span)) span.metadata.push_back(std::move(file));
   return SpanStamp(span);
 }
 

@@ -154,7 +154,7 @@ class CommunicationRows {
   std::map<int32_t, bool> has_transits_;
 };
 
-// Links between ranks, by operation; those by kind and step, but for the device's own tool.
+// Links between ranks, by operation; those by kind and step, except for the device's own tool.
 class MatrixCheck {
  public:
   // False where the text is no JSON.

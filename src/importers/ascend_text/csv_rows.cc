@@ -71,7 +71,7 @@ class Columns {
   }
   void BadCell() { issues_.Add(kCsvBadCell, file_.relative, position_); }
 
-  // Of a cell that need not hold anything; what is no number there is counted and unknown, too.
+  // Of a cell that may be empty; other values than numbers are counted, and unknown, too.
   int64_t NsOr(const CsvRow& row, int column, int64_t fallback) {
     const auto ns = Ns(row, column);
     if (ns && *ns >= 0) return *ns;
@@ -319,7 +319,7 @@ void SetDevice(std::string_view cell, int16_t& type, int16_t& index) {
       static_cast<int16_t>(type == kCpu ? 0 : std::clamp<int32_t>(DeviceOf(cell), -1, INT16_MAX));
 }
 
-// Columns of what was allocated, reserved and active behind an allocation, then behind its release.
+// Columns of allocated, reserved and active memory after an allocation, then after its release.
 std::array<int, 6> TotalColumns(const Columns& columns, std::string_view unit) {
   std::array<int, 6> found{};
   size_t i = 0;

@@ -68,7 +68,7 @@ class DeviceRowWriter {
     return tasks;
   }
 
-  // Kernels of one name are of one kind, but for GPUs: there the operator gives the type.
+  // Kernels of one name are of one kind, except on GPUs: there the operator gives the type.
   int32_t KindOf(const DeviceTask& task) {
     const bool by_op = trace_.device.vendor == DeviceVendor::kNvidia && task.call != kNoNode;
     const uint32_t op =

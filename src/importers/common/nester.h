@@ -27,16 +27,16 @@ inline bool BeginsBefore(int64_t ts_a, int64_t end_a, int64_t ts_b, int64_t end_
   return ts_a != ts_b ? ts_a < ts_b : end_a > end_b;
 }
 
-// The open ranges of one track, outermost first. A Frame has the member `end` and what the caller
-// wants to know of a range that is open.
+// The open ranges of one track, outermost first. A Frame has the member `end` and the caller's data
+// of an open range.
 template <class Frame>
 class Nester {
  public:
-  // Closes what has ended when a range begins at `ts`.
+  // Closes ranges that have ended when a range begins at `ts`.
   void CloseUntil(int64_t ts) {
     while (!open_.empty() && open_.back().end <= ts) open_.pop_back();
   }
-  // The same, but for the frame of which stays(frame) is true, and those around it.
+  // The same, except for the frame of which stays(frame) is true, and those around it.
   template <class Stays>
   void CloseUntil(int64_t ts, const Stays& stays) {
     while (!open_.empty() && open_.back().end <= ts && !stays(open_.back())) open_.pop_back();

@@ -108,7 +108,7 @@ class SqliteReader {
 };
 
 // Fails where SQLite itself refuses the database for its list of tables or its length; a
-// SqliteReader saves parts of such a one. Databases with a log are not checked.
+// SqliteReader saves parts of it. Databases with a log are not checked.
 Status CheckSchema(const std::string& path);
 
 // Of the whole program: SQLite's memory is not counted, which it does under a lock that all threads

@@ -151,7 +151,7 @@ const char* KinetoDialect::FlowKind(std::string_view category) const {
 uint64_t KinetoDialect::ScopeOf(std::string_view pid) const {
   constexpr std::string_view kDigits = "0123456789";
   if (pid.find_first_not_of(kDigits) == std::string_view::npos) return 0;
-  // Without its number: the first where one stands in front, else the last.
+  // Without its number: the first where the text begins with one, else the last.
   const size_t last = pid.find_last_of(kDigits);
   if (last == std::string_view::npos) return 0;
   const bool leads = kDigits.find(pid.front()) != std::string_view::npos;

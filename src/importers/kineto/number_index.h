@@ -26,7 +26,7 @@ class NumberIndex {
     list_.emplace_back(number, slice_id);
   }
 
-  // After the last Add. Numbers that lie close together become a plain array. A number that slices
+  // After the last Add. Numbers that are close together become a plain array. A number that slices
   // of several owners have, owner(slice_id), is ambiguous.
   template <class Owner>
   void Finish(const Owner& owner) {

@@ -197,8 +197,8 @@ int64_t KinetoTrace::StepOfWork(int32_t device_slice, const Launch& launch) cons
   if (host >= 0) return StepAt(host, stage_.Slice(host).ts);
   const auto& slice = stage_.Slice(device_slice);
   const int64_t first = first_launched_[static_cast<size_t>(slice.track)];
-  // A stream works in order: what comes before its first known launch was launched before the
-  // recording began. Work of a graph has no call of its own.
+  // A stream works in order: work before its first known launch was launched before the recording
+  // began. Work of a graph has no call of its own.
   if (first != INT64_MAX && slice.ts < first && !has_graph_launches_) return store::kNone;
   return StepAt(device_slice, slice.ts);
 }

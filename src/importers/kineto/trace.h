@@ -50,8 +50,7 @@ class KinetoTrace {
   const std::vector<int32_t>& device_work() const { return device_work_; }
   // In the order of begin.
   const std::vector<StepRange>& steps() const { return steps_; }
-  // The step of the slice's process, or of those it shares ids with, in which a moment lies; -1
-  // none.
+  // The step of the slice's process, or of those it shares ids with, at a moment; -1 none.
   int64_t StepAt(int32_t slice_id, int64_t ts) const;
   // That in which the work was launched; where that is unknown, in which it begins.
   int64_t StepOfWork(int32_t device_slice, const Launch& launch) const;

@@ -27,7 +27,7 @@ void ForEachLine(std::string_view text, Take&& take) {
 // Six significant digits, maybe with an exponent: "0.008313", "9.1e-05".
 std::optional<int64_t> MillisecondsToNs(std::string_view text) {
   const size_t mark = text.find_first_of("eE");
-  int64_t exponent = 3;  // microseconds are what can be read exactly
+  int64_t exponent = 3;  // only microseconds can be read exactly
   if (mark != std::string_view::npos) {
     std::string_view digits = text.substr(mark + 1);
     if (digits.starts_with('+')) digits.remove_prefix(1);

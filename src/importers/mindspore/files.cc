@@ -91,8 +91,8 @@ Files FindFiles(const std::string& path) {
     if (!files.runtime.empty()) {
       const std::string json =
           base::ReplaceAll(base::ReplaceAll(name, "Detail", "Json"), ".csv", ".json");
-      const std::string beside = JoinPath(files.folder, json);
-      if (base::IsRegularFile(beside)) files.runtime_json.push_back({beside, json});
+      const std::string runtime_json = JoinPath(files.folder, json);
+      if (base::IsRegularFile(runtime_json)) files.runtime_json.push_back({runtime_json, json});
     }
   } else {
     files.folder = absolute;

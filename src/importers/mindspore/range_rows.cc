@@ -99,7 +99,7 @@ void RangeRows::Finish() {
     return std::tie(a.flow, a.ts) < std::tie(b.flow, b.ts);
   });
   const int32_t kind = rows_.names.Intern("enqueue_dequeue");
-  std::queue<const End*> waiting;  // handed over, not yet begun
+  std::queue<const End*> waiting;  // queued, not yet begun
   int64_t unpaired = 0;
   for (size_t i = 0; i < ends_.size(); ++i) {
     const End& end = ends_[i];

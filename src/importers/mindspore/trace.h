@@ -39,7 +39,7 @@ class RangeRows {
   // A launch of `kernel` on the CPU, whose slice is known.
   void AddLaunch(int32_t slice, std::string_view kernel);
   void AddHandOver(const Range& range);
-  // Joins what was handed over; the last call.
+  // Joins the hand-overs; the last call.
   void Finish();
 
  private:

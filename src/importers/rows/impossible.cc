@@ -16,7 +16,7 @@ using store::kNone;
 
 constexpr store::IssueKind kTimeApart{
     "trace_time_impossible", store::Severity::kWarning,
-    "rows whose times lie more than a day from all others (zeros, say) were left out; the source "
+    "rows whose times are more than a day from all others (zeros, say) were left out; the source "
     "names the first"};
 constexpr store::IssueKind kEndless{"trace_duration_impossible", store::Severity::kWarning,
                                     "durations that end more than a day behind everything else "

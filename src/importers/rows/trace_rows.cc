@@ -14,7 +14,7 @@ constexpr store::IssueKind kNegativeDuration{
 
 constexpr store::IssueKind kTimeRange{
     "time_out_of_range", store::Severity::kWarning,
-    "a time lies before 1970 or far in the future, or a duration is longer than a year; it was set "
+    "a time is before 1970 or far in the future, or a duration is longer than a year; it was set "
     "to 0"};
 
 }  // namespace

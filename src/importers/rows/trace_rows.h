@@ -139,7 +139,7 @@ class TraceRows {
   int32_t Process(int64_t pid);
   int32_t Thread(int32_t process_id, int64_t tid);
   int32_t Track(const TrackKey& key);
-  // The stream that stands for a thread where the CPU is the device, numbered from 0.
+  // The stream of a thread where the CPU is the device, numbered from 0.
   int32_t CpuStream(int32_t process_id, int32_t thread_id);
   int32_t Kind(const store::TaskKindRow& kind);  // kind_id is set
   int32_t Signature(int32_t shapes, int32_t types);

@@ -146,7 +146,7 @@ int32_t TraceRows::AddTrackLike(int32_t track_id) {
 void TraceRows::NestSlices() {
   Permutation order = SlicesByStart(slices, tracks.size());
   Nester<Open> open;  // on the current track
-  FreeTracks beside;
+  FreeTracks further;
   int32_t current = kNone;
   base::SpillSteps walk(pool_);
   for (const int32_t index : order) {
@@ -155,13 +155,13 @@ void TraceRows::NestSlices() {
     if (slice.track_id != current) {
       current = slice.track_id;
       open.Clear();
-      beside.Clear();
+      further.Clear();
     }
     const int64_t end = slice.ts + slice.dur;
     open.CloseUntil(slice.ts);
     if (!open.Holds(end)) {
       issues.Add(kOverlap, source);
-      slice.track_id = beside.Take(slice.ts, end, [&] { return AddTrackLike(current); });
+      slice.track_id = further.Take(slice.ts, end, [&] { return AddTrackLike(current); });
       continue;
     }
     slice.parent_id = open.empty() ? kNone : open.innermost().slice;

@@ -69,7 +69,7 @@ class Process {
                         std::bit_cast<uint64_t>(value));
   }
   uint32_t Name(const char* text) { return capture_.Name(text); }
-  // `late_ns`: the time of day was set forward by so much before this process looked at it.
+  // `late_ns`: by how much the time of day was set forward before this process read it.
   void Write(const std::string& folder, int64_t late_ns = 0) {
     capture_.Flush(1);
     capture_.Metadata("boot_id", "\"b1\"");

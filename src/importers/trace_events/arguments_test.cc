@@ -117,7 +117,7 @@ TEST_P(ArgumentsTest, EachSetHasItsOwn) {
     EXPECT_TRUE(is_new) << rows->Text(0, row) << " has " << rows->Text(1, row) << " twice";
   }
   for (const auto& [name, arguments] : trace.expected()) ASSERT_EQ(read[name], arguments) << name;
-  // Parts are no sets; most of what repeats is in them.
+  // Parts are no sets; most repeated arguments are in them.
   EXPECT_EQ(testing::QueryText(store, "SELECT min(args_id) >= 0 FROM args"), "1\n");
   EXPECT_EQ(testing::QueryText(store,
                                "SELECT count(*) > 30000, max(shared_id) < -1, "

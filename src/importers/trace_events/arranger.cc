@@ -45,10 +45,10 @@ Status Arranger::Run() {
   AddBase();
   // Tasks that need no order may run in parallel.
   Status written;
-  base::TaskGroup beside(stage_.options_.threads);
+  base::TaskGroup background(stage_.options_.threads);
   if (stage_.options_.threads > 1) {
-    beside.Run([this] { stage_.PairFlows(); });
-    beside.Run([&] { written = stage_.WriteArguments(); });
+    background.Run([this] { stage_.PairFlows(); });
+    background.Run([&] { written = stage_.WriteArguments(); });
   }
   BucketByTrack();
   CollectMoments();
@@ -60,7 +60,7 @@ Status Arranger::Run() {
   LabelTracks();
   NumberTracks();
   NumberSlices();
-  beside.Wait();
+  background.Wait();
   return written;
 }
 
@@ -234,7 +234,7 @@ void Arranger::NestTrack(size_t track, size_t begin, size_t end) {
   }
   TakeMoments(moment, moments_end, kOpenEnd, kNoPlace);
   if (aside.empty()) return;
-  if (takes_moments) BindBeside(entry.thread, aside);
+  if (takes_moments) BindToFurtherTracks(entry.thread, aside);
   MoveAside(aside, static_cast<int32_t>(track));
 }
 
@@ -250,10 +250,10 @@ void Arranger::Place(uint32_t place, int32_t track) {
 
 // Slices that do not nest: each goes to a further track that is free when it begins.
 void Arranger::MoveAside(const std::vector<uint32_t>& places, int32_t track) {
-  FreeTracks beside;
+  FreeTracks further;
   for (const uint32_t place : places) {
     StagedSlice& slice = slices_[place];
-    slice.track = beside.Take(slice.ts, EndOf(slice), [&] {
+    slice.track = further.Take(slice.ts, EndOf(slice), [&] {
       TrackEntry entry = stage_.tracks_.tracks[static_cast<size_t>(track)];
       entry.is_overflow = true;
       lanes_.push_back({0});
@@ -293,13 +293,14 @@ void Arranger::BindLanes() {
   for (size_t track = 0; track + 1 < begins_.size(); ++track) {
     const TrackEntry& entry = stage_.tracks_.tracks[track];
     if (entry.thread < 0 || entry.lane == 0) continue;
-    BindBeside(entry.thread, {order_.data() + begins_[track], begins_[track + 1] - begins_[track]});
+    BindToFurtherTracks(entry.thread,
+                        {order_.data() + begins_[track], begins_[track + 1] - begins_[track]});
   }
 }
 
 // Where an end of an arrow is the begin of a slice on a further track of its thread, it belongs to
 // that slice, unless its present one begins then, too.
-void Arranger::BindBeside(int32_t thread, std::span<const uint32_t> places) {
+void Arranger::BindToFurtherTracks(int32_t thread, std::span<const uint32_t> places) {
   const Blocks<FlowEnd>& flows = stage_.staged_.flows;
   const std::span<const Moment> moments = MomentsOf(thread);
   auto moment = moments.begin();

@@ -19,7 +19,7 @@ class BlockArena {
   static constexpr size_t kBlockBytes = size_t{32} << 10U;
 
   explicit BlockArena(base::SpillPool* pool) : pool_(pool) {}
-  // For those who walk through blocks, at each.
+  // To be called at each block of a walk.
   void Relieve(size_t block) const {
     constexpr size_t kBlocksARound = 64;
     if (block % kBlocksARound == 0 && pool_ != nullptr) pool_->Relieve();

@@ -30,7 +30,7 @@ enum class EventField : uint8_t {
   kFlowIn,
   kFlowOut,
   kScope,
-  kBeside  // thread clock and stack frames: facts of a slice outside its arguments
+  kSliceFact  // thread clock and stack frames: facts of a slice outside its arguments
 };
 
 struct EventFacts {

@@ -73,20 +73,20 @@ class Writer {
     });
     Start([this] { return stage_.Commit(); });
     Status status = steps.prepare ? steps.prepare() : Status();
-    if (status.ok() && steps.beside) {
-      Start([this, &steps] { return InTransaction(store_, steps.beside); });
+    if (status.ok() && steps.parallel) {
+      Start([this, &steps] { return InTransaction(store_, steps.parallel); });
     }
     if (status.ok()) status = WriteRest(steps.more, summary);
     flows_.Wait();
     group_.Wait();
     SONDE_RETURN_IF_ERROR(status);
-    for (const Status& written : beside_) SONDE_RETURN_IF_ERROR(written);
+    for (const Status& written : parallel_) SONDE_RETURN_IF_ERROR(written);
     return {};
   }
 
  private:
   void Start(std::function<Status()> write) {
-    Status& written = beside_.emplace_back();
+    Status& written = parallel_.emplace_back();
     group_.Run([&written, write = std::move(write)] { written = write(); });
   }
 
@@ -107,7 +107,7 @@ class Writer {
   EventStage& stage_;
   store::Store& store_;
   Status flows_written_;
-  std::deque<Status> beside_;  // of the tasks in the group
+  std::deque<Status> parallel_;  // of the tasks in the group
   base::TaskGroup flows_;
   base::TaskGroup group_;
 };

@@ -21,7 +21,7 @@ struct FinishSteps {
   // Then this, in the transaction of the texts.
   WriteMore more = nullptr;
   // In parallel with `more`, after `prepare`: neither interns texts nor counts issues.
-  std::function<Status(store::Transaction& transaction)> beside = nullptr;
+  std::function<Status(store::Transaction& transaction)> parallel = nullptr;
 };
 
 // Writes the rows of `stage` and of the steps, then metadata, issues and texts.

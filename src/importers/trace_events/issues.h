@@ -58,7 +58,7 @@ inline constexpr IssueKind kUnfinished{
     "a range (\"B\", \"b\") has no end: it had not ended when recording ended"};
 inline constexpr IssueKind kTimeApart{
     "trace_time_impossible", Severity::kWarning,
-    "events whose times lie more than a day from all others (zeros, say) were left out; the source "
+    "events whose times are more than a day from all others (zeros, say) were left out; the source "
     "names the first"};
 inline constexpr IssueKind kEndless{"trace_duration_impossible", Severity::kWarning,
                                     "durations that end more than a day behind everything else "

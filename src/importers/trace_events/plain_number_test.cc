@@ -12,7 +12,7 @@
 namespace sonde::importers::trace_events {
 namespace {
 
-// As it stands in a file: something follows.
+// As in a file: something follows.
 PlainNumber Read(const std::string& text) {
   const std::string in_file = text + ",";
   PlainNumber number = ReadPlainNumber(in_file.data(), in_file.data() + in_file.size());

@@ -17,7 +17,7 @@ constexpr size_t kSampleHeadBytes = size_t{4} << 20U;
 constexpr size_t kSampleBytes = size_t{512} << 10U;
 constexpr size_t kPieces = 12;
 constexpr size_t kTailBytes = size_t{1} << 20U;
-// Of a packed trace only the begin can be read at once; its text is longer by about so much.
+// Of a packed trace only the begin can be read at once; its text is longer by about this factor.
 constexpr size_t kUnpackedBytes = size_t{10} << 20U;
 constexpr size_t kPackedShare = 12;
 

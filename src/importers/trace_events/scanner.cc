@@ -20,21 +20,21 @@ Field FieldOf(std::string_view key) {
       if (key == "ph") return Field::kPhase;
       if (key == "ts") return Field::kTs;
       if (key == "id") return Field::kId;
-      if (key == "sf") return Field::kBeside;
+      if (key == "sf") return Field::kSliceFact;
       return key == "bp" ? Field::kBind : Field::kOther;
     case 3:
       if (key == "pid") return Field::kPid;
       if (key == "tid") return Field::kTid;
       if (key == "dur") return Field::kDur;
       if (key == "cat") return Field::kCategory;
-      if (key == "tts" || key == "esf") return Field::kBeside;
+      if (key == "tts" || key == "esf") return Field::kSliceFact;
       return key == "id2" ? Field::kId : Field::kOther;
     case 4:
       if (key == "name") return Field::kName;
-      if (key == "tdur") return Field::kBeside;
+      if (key == "tdur") return Field::kSliceFact;
       return key == "args" ? Field::kArgs : Field::kOther;
     case 5:
-      if (key == "stack") return Field::kBeside;
+      if (key == "stack") return Field::kSliceFact;
       return key == "scope" ? Field::kScope : Field::kOther;
     case 7:
       if (key == "bind_id") return Field::kBindId;
@@ -97,8 +97,8 @@ size_t MatchKey(const char* p, Field& field) {
   }
 }
 
-// The begin of the value of a usual key whose opening quote lies before `p`; nullptr where the key
-// is none or the text is about to end.
+// The begin of the value of a usual key whose opening quote is before `p`; nullptr where the key is
+// none or the text is about to end.
 const char* FindKnownKey(const char* p, const char* end, Field& field) {
   constexpr ptrdiff_t kEnough = 16;
   if (end - p < kEnough) return nullptr;
@@ -159,7 +159,7 @@ ScanResult EventScanner::Scan(const char* begin, const char* end, TraceEvent& ev
 ScanResult EventScanner::ScanOnce(const char* begin, const char* end, TraceEvent& event,
                                   const char*& behind) {
   bad_time_ = false;
-  beside_.clear();
+  slice_facts_.clear();
   shapes_.Begin(begin);
   if (careful_) shapes_.GiveUp();
   const char* p = begin;
@@ -233,8 +233,8 @@ const char* EventScanner::ReadFieldValue(Field field, std::string_view key, cons
                                                          : ReadValue(p, end, value);
   if (behind == nullptr || behind == p) return behind;
   const bool is_set = !value.is_string && (value.text[0] == '{' || value.text == "null");
-  if (field == Field::kArgs && !is_set) beside_.emplace_back("args", value);
-  if (field == Field::kBeside) beside_.emplace_back(key, value);
+  if (field == Field::kArgs && !is_set) slice_facts_.emplace_back("args", value);
+  if (field == Field::kSliceFact) slice_facts_.emplace_back(key, value);
   TakeField(field, value, event);
   return behind;
 }
@@ -422,7 +422,7 @@ void EventScanner::TakeField(Field field, const Value& value, TraceEvent& event)
 
 // Facts outside the arguments join them where the event has a place for arguments. Those of an end
 // will join those of its begin, and so have names of their own.
-void EventScanner::JoinBeside(TraceEvent& event) {
+void EventScanner::JoinSliceFacts(TraceEvent& event) {
   constexpr std::string_view kWithArguments = "XBEbSeFiIRnTp";
   if (kWithArguments.find(event.phase) == std::string_view::npos) {
     event.has_more = event.phase != 'M';
@@ -434,7 +434,7 @@ void EventScanner::JoinBeside(TraceEvent& event) {
                         SkipSpace(event.args.data() + 1, event.args.data() + event.args.size()) ==
                             event.args.data() + event.args.size() - 1;
   if (!has_none) joined += event.args.substr(1, event.args.size() - 2);
-  for (const auto& [key, value] : beside_) {
+  for (const auto& [key, value] : slice_facts_) {
     joined += joined.size() == 1 ? "\"" : ", \"";
     if (is_end) joined += "end_";
     joined += key;
@@ -447,7 +447,7 @@ void EventScanner::JoinBeside(TraceEvent& event) {
 }
 
 void EventScanner::Finish(TraceEvent& event) {
-  if (!beside_.empty()) JoinBeside(event);
+  if (!slice_facts_.empty()) JoinSliceFacts(event);
   problem_ = EventProblem::kNone;
   if (event.phase == '\0') {
     problem_ = EventProblem::kNoPhase;

@@ -58,7 +58,7 @@ class EventScanner {
   std::string_view Text(const Value& value);
   static char PhaseOf(std::string_view text);
   void TakeTime(const Value& value, int64_t& ns, bool& has);
-  void JoinBeside(TraceEvent& event);
+  void JoinSliceFacts(TraceEvent& event);
   void Finish(TraceEvent& event);
 
   EventShapes shapes_;
@@ -66,8 +66,8 @@ class EventScanner {
   bool careful_ = false;  // the name may hold quotes that look like its end
   bool bad_time_ = false;
   int64_t repaired_ = 0;
-  std::vector<std::pair<std::string_view, Value>> beside_;  // key and value of kBeside
-  std::deque<std::string> texts_;                           // unescaped ones
+  std::vector<std::pair<std::string_view, Value>> slice_facts_;  // key and value of kSliceFact
+  std::deque<std::string> texts_;                                // unescaped ones
 };
 
 // The first place in [p, end) where an event object may begin: '{' followed by a key that events

@@ -88,7 +88,7 @@ class EventStage {
 
   // May be called for several files of one trace.
   Status Read(const std::string& path);
-  // With several threads the arguments are written, and the flows paired, beside it.
+  // With several threads the arguments are written, and the flows paired, in parallel.
   Status Arrange(int64_t base_ns);
   // The names of flows, before WriteFlows.
   void NameFlows();

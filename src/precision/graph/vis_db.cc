@@ -148,7 +148,7 @@ uint32_t WriteConfig(const VisConfig& config, sqlite::PageFile* file) {
 }  // namespace
 
 VisDbWriter::VisDbWriter(std::string path)
-    : path_(std::move(path)), temporary_(base::TemporaryBeside(path_)) {}
+    : path_(std::move(path)), temporary_(base::TemporaryNextTo(path_)) {}
 
 VisDbWriter::~VisDbWriter() {
   file_.reset();

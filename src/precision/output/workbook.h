@@ -25,7 +25,7 @@ class Workbook {
   // `in_memory`: cells may be written in any order.
   explicit Workbook(std::string path, bool in_memory = false)
       : path_(std::move(path)),
-        folder_(base::TemporaryBeside(path_)),
+        folder_(base::TemporaryNextTo(path_)),
         temporary_(base::JoinPath(folder_, "table.xlsx")) {
     constexpr mode_t kOnlyForTheUser = 0700;
     base::RemoveLeftovers(std::string(base::DirName(path_)));
