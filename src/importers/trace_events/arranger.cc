@@ -234,7 +234,7 @@ void Arranger::NestTrack(size_t track, size_t begin, size_t end) {
   }
   TakeMoments(moment, moments_end, kOpenEnd, kNoPlace);
   if (aside.empty()) return;
-  if (takes_moments) BindToFurtherTracks(entry.thread, aside);
+  if (takes_moments) BindAside(entry.thread, aside);
   MoveAside(aside, static_cast<int32_t>(track));
 }
 
@@ -293,14 +293,13 @@ void Arranger::BindLanes() {
   for (size_t track = 0; track + 1 < begins_.size(); ++track) {
     const TrackEntry& entry = stage_.tracks_.tracks[track];
     if (entry.thread < 0 || entry.lane == 0) continue;
-    BindToFurtherTracks(entry.thread,
-                        {order_.data() + begins_[track], begins_[track + 1] - begins_[track]});
+    BindAside(entry.thread, {order_.data() + begins_[track], begins_[track + 1] - begins_[track]});
   }
 }
 
 // Where an end of an arrow is the begin of a slice on a further track of its thread, it belongs to
 // that slice, unless its present one begins then, too.
-void Arranger::BindToFurtherTracks(int32_t thread, std::span<const uint32_t> places) {
+void Arranger::BindAside(int32_t thread, std::span<const uint32_t> places) {
   const Blocks<FlowEnd>& flows = stage_.staged_.flows;
   const std::span<const Moment> moments = MomentsOf(thread);
   auto moment = moments.begin();

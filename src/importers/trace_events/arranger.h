@@ -50,7 +50,7 @@ class Arranger {
   void TakeMoments(size_t& next, size_t end, int64_t until, uint32_t next_place);
   void BindLanes();
   std::span<const Moment> MomentsOf(int32_t thread) const;
-  void BindToFurtherTracks(int32_t thread, std::span<const uint32_t> places);
+  void BindAside(int32_t thread, std::span<const uint32_t> places);
   void Bind(const Moment& moment, uint32_t place);
   void LabelTracks();
   const StagedSlice* FirstSliceOf(const TrackEntry& track) const;
