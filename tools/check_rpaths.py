@@ -37,12 +37,12 @@ def check_built(path, problems):
     if path.is_symlink() or not path.is_file() or path.open("rb").read(4) != b"\x7fELF":
         return
     command = ["readelf", "--wide", "-d", str(path)]
-    told = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    reported = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     where = path.relative_to(ROOT)
-    for kind, text in ENTRY.findall(told):
+    for kind, text in ENTRY.findall(reported):
         for fault in faults_of(text):
             problems.append(f"{where}: {kind} [{text}] has {fault}")
-    for text in NEEDED.findall(told):
+    for text in NEEDED.findall(reported):
         problems.append(f"{where}: needs {text} by its path")
 
 

@@ -49,7 +49,7 @@ def faults_in_cpp(path, text):
 
 
 def mode_of(call):
-    """The mode of a call of open() as far as the source tells: "r" where there is none."""
+    """The mode of a call of open() as far as the source shows: "r" where there is none."""
     values = [*call.args[1:2], *(word.value for word in call.keywords if word.arg == "mode")]
     if not values:
         return "r"

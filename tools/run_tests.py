@@ -61,7 +61,7 @@ class Total:
         self.known_units += known
 
 
-def tell(unit, report, known):
+def show(unit, report, known):
     """A line for each unit; what it printed where something failed."""
     if report.failed:
         print(report.output, flush=True)
@@ -75,9 +75,9 @@ def tell(unit, report, known):
 
 def run_or_recall(unit, memory, total):
     """Returns a unit that has failed and is to be tried once more; nothing of it counts yet."""
-    told = memory.recall(unit)
-    if told is not None:
-        report = Report(passed=told["passed"], skipped=told["skipped"])
+    reported = memory.recall(unit)
+    if reported is not None:
+        report = Report(passed=reported["passed"], skipped=reported["skipped"])
     else:
         began, interval = time.time(), memory.begin()
         report = run_unit(unit)
@@ -88,10 +88,10 @@ def run_or_recall(unit, memory, total):
         else:
             memory.keep(unit, interval, began, report.seconds,
                         {"passed": report.passed, "skipped": report.skipped})  # fmt: skip
-    tell(unit, report, told is not None)
+    show(unit, report, reported is not None)
     if report.failed and unit.part in MAY_BE_TRIED_TWICE:
         return unit, report.failed
-    total.add(report, told is not None)
+    total.add(report, reported is not None)
     return None
 
 
@@ -103,7 +103,7 @@ def run_alone(unit, failed, total):
     report = run_unit(unit)
     total.spent(unit, report)
     fail_what_is_required(unit, report)
-    tell(unit, report, known=False)
+    show(unit, report, known=False)
     total.unstable += [name for name in failed if name not in report.failed]
     total.add(report, known=False)
 

@@ -127,7 +127,7 @@ def units_of_program(preset, name, shards):
 def other_ctest_units(preset):
     """Tests that CMakeLists.txt files add beside the GoogleTest programs."""
     command = ["ctest", "--test-dir", str(ROOT / "build" / preset), "--show-only=json-v1"]
-    told = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+    reported = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
     programs = set(test_programs(preset))
     return [
         Unit(
@@ -141,7 +141,7 @@ def other_ctest_units(preset):
                 for word in test["command"]
             ),
         )
-        for test in told["tests"]
+        for test in reported["tests"]
         if test.get("command") and Path(test["command"][0]).name not in programs
     ]
 

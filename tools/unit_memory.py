@@ -127,12 +127,12 @@ def parts_named(texts):
     )
 
 
-def parts_of(told):
+def parts_of(known):
     """Of a pass that was kept; older ones tell the page from the rest alone. A part that was then
     counted with the rest is left out here: the digest differs, and the pass is not believed."""
-    if "page" in told:
-        return ALL_PARTS if told["page"] else ALL_PARTS - {"page"}
-    return frozenset(told["parts"])
+    if "page" in known:
+        return ALL_PARTS if known["page"] else ALL_PARTS - {"page"}
+    return frozenset(known["parts"])
 
 
 class UnitMemory:
@@ -263,13 +263,13 @@ class UnitMemory:
         passes = sorted(self._place(unit).glob("*.json"), key=lambda p: p.stat().st_mtime)
         for path in reversed([] if self._fresh else passes):
             with contextlib.suppress(OSError, ValueError, KeyError):
-                told = json.loads(path.read_text())
-                parts = parts_of(told)
-                if not set(told.get("elsewhere", ())) <= unit.elsewhere:
+                known = json.loads(path.read_text())
+                parts = parts_of(known)
+                if not set(known.get("elsewhere", ())) <= unit.elsewhere:
                     continue  # it left to other tests what now is this one's
-                if all(self._digest(name, parts) == d for name, d in told["inputs"].items()):
+                if all(self._digest(name, parts) == d for name, d in known["inputs"].items()):
                     os.utime(path)
-                    return told["report"]
+                    return known["report"]
         return None
 
     def seconds(self, unit):

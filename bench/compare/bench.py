@@ -23,14 +23,16 @@ def run(command, cache):
     """Processor seconds, seconds and MB of a command."""
     environment = {**os.environ, "XDG_CACHE_HOME": str(cache)}
     began = time.monotonic()
-    with tempfile.TemporaryFile() as said:
+    with tempfile.TemporaryFile() as printed:
         # The peer leaves files where it is started.
-        process = subprocess.Popen(command, env=environment, cwd=cache, stdout=said, stderr=said)
+        process = subprocess.Popen(
+            command, env=environment, cwd=cache, stdout=printed, stderr=printed
+        )
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode != 0:
-            said.seek(0)
-            raise SystemExit(f"{' '.join(command)}: {said.read()[-800:].decode()}")
+            printed.seek(0)
+            raise SystemExit(f"{' '.join(command)}: {printed.read()[-800:].decode()}")
     return used.ru_utime + used.ru_stime, time.monotonic() - began, used.ru_maxrss / 1024
 
 

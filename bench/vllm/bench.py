@@ -221,10 +221,10 @@ def measure_long(arguments, kind, ours):
 
 def say(kind, name, columns, growth):
     names = ("off ms", "on ms", "stop s", "files s", "held ms", "us/slice", "bytes/op")
-    told = [f"{title} {value:.3f}" for title, value in zip(names, columns)]
+    reported = [f"{title} {value:.3f}" for title, value in zip(names, columns)]
     if len(columns) > 1 and columns[0]:
-        told.append(f"on/off {columns[1] / columns[0]:.3f}")
-    print(f"{kind:13} {name:6} {'  '.join(told)}  MB {growth:+.0f}", flush=True)
+        reported.append(f"on/off {columns[1] / columns[0]:.3f}")
+    print(f"{kind:13} {name:6} {'  '.join(reported)}  MB {growth:+.0f}", flush=True)
 
 
 def main():

@@ -84,22 +84,22 @@ def look_at(sonde, span, server, number):
             if time.monotonic() > end:
                 return [f"{path.name} was never {word}"]
             time.sleep(0.5)
-    (told,) = rows(sonde, session, "SELECT count(*) AS n, sum(is_whole) AS whole FROM request")
+    (reported,) = rows(sonde, session, "SELECT count(*) AS n, sum(is_whole) AS whole FROM request")
     engine, both = (rows(sonde, session, sql)[0]["n"] for sql in (
         "SELECT count(*) AS n FROM engine_step WHERE dur >= 0",
         "SELECT count(*) AS n FROM engine_step e JOIN step s ON s.step_id = e.step_id "
         "JOIN process p ON p.process_id = s.process_id WHERE p.rank = 0 AND e.dur >= 0",
     ))  # fmt: skip
     wrong = []
-    if not told["whole"] or engine == 0:
-        wrong.append(f"session {number}: {told['whole']} whole requests, {engine} engine steps")
+    if not reported["whole"] or engine == 0:
+        wrong.append(f"session {number}: {reported['whole']} whole requests, {engine} engine steps")
     if abs(engine - both) > 1:  # the session begins and ends in the middle of one
         wrong.append(f"session {number}: {engine} engine steps, {both} of them in the rank")
     issues = rows(sonde, span, "SELECT count(*) AS n FROM import_issue WHERE severity = 'error'")
     if issues[0]["n"]:
         wrong.append(f"session {number}: {issues[0]['n']} errors in the capture of the rank")
-    print(f"session {number}: {told['n']} requests, {told['whole']:.0f} whole, {engine} steps",
-          flush=True)  # fmt: skip
+    whole = f"{reported['whole']:.0f} whole"
+    print(f"session {number}: {reported['n']} requests, {whole}, {engine} steps", flush=True)
     shutil.rmtree(session)
     shutil.rmtree(span)
     return wrong

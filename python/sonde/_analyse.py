@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import Callable, Optional
 
 from sonde import _native
-from sonde._new_file import anew, going_on
+from sonde._new_file import create_new, going_on
 
 OUTPUT_FOLDER = "ASCEND_PROFILER_OUTPUT"
 DONE_FILE = "analyse.done"
@@ -73,7 +73,7 @@ def has_failed(span: str) -> bool:
 
 
 def failure_of(span: str) -> str:
-    """Why, for a span whose parser has failed: the last thing it said."""
+    """Why, for a span whose parser has failed: the last line that it wrote."""
     try:
         with open(os.path.join(span, "logs", "analyse.log"), encoding="utf-8") as file:
             lines = [line.strip() for line in file if line.strip()]
@@ -169,7 +169,7 @@ def run_in_background(
     # A full disk takes no file; whoever asks then finds it full.
     with (
         contextlib.suppress(OSError),
-        open(parser, "w", encoding="utf-8", opener=anew) as file,
+        open(parser, "w", encoding="utf-8", opener=create_new) as file,
     ):
         file.write(f"{process.pid} {socket.gethostname()}\n")
     try:

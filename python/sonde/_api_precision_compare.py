@@ -14,7 +14,7 @@ import sys
 import time
 from typing import Optional
 
-from sonde._new_file import anew
+from sonde._new_file import create_new
 
 PASS, ERROR, WARNING, SKIP, SPACE = "pass", "error", "warning", "SKIP", " "
 NAME, DTYPE, SHAPE, MESSAGE = "API Name", "DEVICE Dtype", "Shape", "Message"
@@ -128,7 +128,7 @@ class Detail(dict):
         self["比对结果"], self[MESSAGE] = SKIP, message
         return SKIP
 
-    def told(self, verdict: str, algorithm: str, message: str) -> str:
+    def judged(self, verdict: str, algorithm: str, message: str) -> str:
         self["比对结果"], self["比对算法"], self[MESSAGE] = verdict, algorithm, message
         return verdict
 
@@ -138,16 +138,16 @@ def benchmark(row: Detail, function: str, ours: dict, theirs: dict) -> str:
     level = "L2" if function in LEVEL_2 else "L1" if function in LEVEL_1 else "L0"
     words, bad, verdicts = "", "", []
     for (column, ratio_column, verdict_column, name), limit in zip(BENCHMARK, LIMITS[level]):
-        times, alike, said = ratio(
+        times, alike, message = ratio(
             number(ours[column]), number(theirs[column]), column, ours[DTYPE]
         )
         verdict = ERROR if not alike or times > limit else PASS
         row[ratio_column], row[verdict_column] = times, verdict
-        words += said
+        words += message
         if name:
             verdicts.append(verdict)
             bad += f"ERROR: {name}超过阈值\n" if verdict == ERROR else ""
-    return row.told(ERROR if ERROR in verdicts else PASS, "标杆比对法", words + bad)
+    return row.judged(ERROR if ERROR in verdicts else PASS, "标杆比对法", words + bad)
 
 
 def binary(row: Detail, ours: dict) -> str:
@@ -157,7 +157,7 @@ def binary(row: Detail, ours: dict) -> str:
     verdict = PASS if number(ours[BINARY]) == 0 else ERROR
     row[BINARY], row["二进制一致错误率判定结果"] = ours[BINARY], verdict
     words = "ERROR: 二进制一致错误率超过阈值\n" if verdict == ERROR else ""
-    return row.told(verdict, "二进制一致法", words)
+    return row.judged(verdict, "二进制一致法", words)
 
 
 def absolute(row: Detail, ours: dict) -> str:
@@ -174,7 +174,7 @@ def absolute(row: Detail, ours: dict) -> str:
         row[verdict_column] = PASS if row[column] == 0 else ERROR
         verdicts.append(row[verdict_column])
         words += f"ERROR: {name}超过阈值" if row[verdict_column] == ERROR else ""
-    return row.told(ERROR if ERROR in verdicts else PASS, "绝对阈值法", words)
+    return row.judged(ERROR if ERROR in verdicts else PASS, "绝对阈值法", words)
 
 
 def ulp(row: Detail, ours: dict) -> str:
@@ -183,7 +183,7 @@ def ulp(row: Detail, ours: dict) -> str:
     verdict = PASS if row[ULP_SHARE] < 0.001 else ERROR
     row["ULP误差判定结果"] = verdict
     words = "ERROR: ULP误差不满足标准\n" if verdict == ERROR else ""
-    return row.told(verdict, "ULP误差比对法", words)
+    return row.judged(verdict, "ULP误差比对法", words)
 
 
 def judge(row: Detail, function: str, ours: dict, theirs: dict) -> str:
@@ -282,7 +282,7 @@ def compare(ours: "list[dict]", theirs: "list[dict]") -> "tuple[list, list, tupl
 
 
 def _write(path: str, rows: "list[list]") -> str:
-    with open(path, "w", encoding="utf-8-sig", newline="", opener=anew) as file:
+    with open(path, "w", encoding="utf-8-sig", newline="", opener=create_new) as file:
         csv.writer(file).writerows(rows)
     return path
 
@@ -315,7 +315,7 @@ def main(words: "Optional[list[str]]" = None) -> int:
             "details": _write(stem.format("details") + ".csv", [DETAILS_HEAD, *table]),
             "verdicts": _summary(rows, missing),
         }
-        with open(options.report, "w", encoding="utf-8", opener=anew) as file:
+        with open(options.report, "w", encoding="utf-8", opener=create_new) as file:
             json.dump(report, file)
     except (ValueError, OSError) as problem:
         text = str(problem)
@@ -331,13 +331,13 @@ def _summary(rows: "list[list]", missing: "tuple[int, int]") -> str:
     for row in rows:
         worst = next((word for word in (ERROR, WARNING, PASS) if word in row[1:3]), SKIP)
         count[worst] += 1
-    said = ", ".join(f"{number} {word}" for word, number in count.items() if number)
+    counted = ", ".join(f"{number} {word}" for word, number in count.items() if number)
     lacking = "".join(
         f"; {results} results are not in the table of -{table}, and are not compared"
         for results, table in zip(missing, ("gpu", "npu"))
         if results
     )
-    return f"{len(rows)}: {said or 'none'}{lacking}"
+    return f"{len(rows)}: {counted or 'none'}{lacking}"
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import traceback
 def trace() -> None:
     """Prints the error that is being handled to standard error, if there is one and it is wanted.
 
-    Called by whoever has told about it in a line; needs nothing of the program, raises nothing.
+    Called after the error was reported in one line; needs nothing of the program, raises nothing.
     """
     if os.environ.get("SONDE_DEBUG") != "1" or sys.exc_info()[0] is None:
         return

@@ -303,7 +303,7 @@ class Recorder:
         return self._features.value & 0xFFFF
 
     def features_word(self) -> int:
-        """The same with bits that tell one session from the next."""
+        """The same with bits that distinguish one session from the next."""
         return self._features.value
 
     def status(self) -> SessionStatus:
@@ -446,7 +446,7 @@ def loaded_recorder() -> Optional[Recorder]:
 
 
 def json_text(value: Any) -> str:
-    """Compact JSON of a value; what JSON cannot say becomes its text."""
+    """Compact JSON of a value; values that JSON lacks become their text."""
     import json
 
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False, default=str)

@@ -1,5 +1,5 @@
 """How files are made in folders that others may write to, too: a link that somebody planted under
-the name leads nowhere. Both are openers: ``open(path, "w", opener=anew)``.
+the name leads nowhere. Both are openers: ``open(path, "w", opener=create_new)``.
 """
 
 import contextlib
@@ -10,8 +10,8 @@ _MODE = 0o666  # less the umask
 _ATTEMPTS = 16  # where other processes make the same file
 
 
-def anew(path: str, flags: int) -> int:
-    """A new file in the place of what is there; a link goes, what it leads to stays as it is."""
+def create_new(path: str, flags: int) -> int:
+    """Creates a file in place of an older one; a link is removed, its target stays as it is."""
     flags = (flags & ~os.O_TRUNC) | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
     for _ in range(_ATTEMPTS):
         try:

@@ -1,4 +1,4 @@
-"""What a process below ``sonde run`` has to say: to people on standard error, to the launcher in
+"""Messages of a process below ``sonde run``: to people on standard error, to the launcher in
 the run list (docs/reference/environment.md)."""
 
 import os
@@ -7,7 +7,7 @@ import sys
 from sonde import _debug
 
 
-def say(text: str, error: bool = False) -> None:
+def log(text: str, error: bool = False) -> None:
     """One line for people; only errors where ``SONDE_QUIET=1``."""
     if not error and os.environ.get("SONDE_QUIET") == "1":
         return
@@ -43,4 +43,4 @@ def note(kind: str, text: str) -> None:
     except FileNotFoundError:
         pass  # nobody waits for it any more
     except OSError as problem:
-        say(f"cannot write the run list {path}: {problem.strerror}", error=True)
+        log(f"cannot write the run list {path}: {problem.strerror}", error=True)

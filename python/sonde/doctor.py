@@ -271,7 +271,7 @@ def _is_installed(package: str) -> bool:
 
 
 def _hosts() -> list[dict[str, Any]]:
-    """Whether the names that would be changed stand in the sources of what is installed."""
+    """Whether the names that would be changed are in the installed sources."""
     from sonde._inject._hosts import HOSTS
     from sonde._seams import missing
 

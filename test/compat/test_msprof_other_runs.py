@@ -160,9 +160,11 @@ def test_a_mode_with_words_gives_what_the_peer_gives(mode, words, input_of, tmp_
     tables = []
     for name, tool in (("t", PEER), ("o", SONDE)):
         folder = input_of(f"{SYNTH} three steps")
-        out, said = run(tool, tmp_path / name, "cluster", "-m", mode, "-d", folder, *words.split())
+        out, printed = run(
+            tool, tmp_path / name, "cluster", "-m", mode, "-d", folder, *words.split()
+        )
         tables.append(tables_below(out))
-        assert tables[-1], said
+        assert tables[-1], printed
     expected, found = tables
     assert set(found) - cluster.OWN_TABLES == set(expected)
     for table, rows in expected.items():
@@ -212,9 +214,9 @@ def test_a_comparison_is_that_of_the_peer(pair, input_of, tmp_path):
     (case / "command.txt").write_text(f"msprof-analyze {' '.join(map(str, words))} -o x")
     books = []
     for name, tool in (("t", PEER), ("o", SONDE)):
-        out, said = run(tool, tmp_path / name, *words)
+        out, printed = run(tool, tmp_path / name, *words)
         found = list(out.glob("performance_comparison_result_*.xlsx"))
-        assert len(found) == 1, said
+        assert len(found) == 1, printed
         books.append(sheets_of(found[0]))
     theirs, ours = books
     assert set(ours) == set(theirs)
@@ -233,10 +235,10 @@ ADVISED = [
 def test_advice_is_that_of_the_peer(name, tmp_path):
     words = ("advisor", "all", "-d", DATA / name, "-l", "en")
     theirs, _ = run(PEER, tmp_path / "t", *words)
-    ours, said = run(SONDE, tmp_path / "o", *words)
+    ours, printed = run(SONDE, tmp_path / "o", *words)
     (their_book,) = theirs.rglob("*.xlsx")
     books = list((ours / "log").glob("*.xlsx"))
-    assert len(books) == 1, said
+    assert len(books) == 1, printed
     case = tmp_path / re.sub("/", "_", f"of_{name}")
     case.mkdir()
     for sheet, rows in sheets_of(their_book).items():

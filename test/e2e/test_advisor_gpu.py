@@ -93,9 +93,9 @@ def test_device_waits(advice):
     found = advice(waiting(4000, "aten::sort"))["device_waits"]
     assert found["total_time(us)"] == found["gain(us)"] == 4000
     assert found["slice"] is not None
-    said = found["description"]
-    assert said.startswith("The device has nothing to do for 20.0 % of the steps, in 1 pieces")
-    assert "the host was in aten::sort (100 % of that time)" in said
+    printed = found["description"]
+    assert printed.startswith("The device has nothing to do for 20.0 % of the steps, in 1 pieces")
+    assert "the host was in aten::sort (100 % of that time)" in printed
 
 
 def test_no_long_gap_lies_in_the_steps(advice):

@@ -167,7 +167,7 @@ def test_what_a_rule_needs(run_sonde, triggers, tmp_path):
     assert says(rule.replace("sum(us)", "0")) is None
     spoken = rule.replace("sum(us)", "0") + "speaks_without_rows: true\n"
     assert says(spoken) == "7 operators, 0.0 us"
-    for needs, said in (
+    for needs, printed in (
         ("device_task, ops", True),
         ("lane overlap", True),
         ("lane no_such_kind", False),
@@ -177,7 +177,7 @@ def test_what_a_rule_needs(run_sonde, triggers, tmp_path):
         text = text.replace(
             "uses: [device_work, ops]", "uses: [device_work, ops, device_peaks, device_peak]"
         )
-        assert (says(text) is not None) == said, needs
+        assert (says(text) is not None) == printed, needs
 
 
 def test_rules_that_are_none(run_sonde, triggers, tmp_path, one_error_line):

@@ -75,8 +75,8 @@ def test_the_store_goes_to_the_cache_folder(run_sonde, disk, tmp_path, left):
     assert not (tmp_path / "out/capture/SONDE").exists()
     assert files_of(capture) == before
     assert len(list(stores.glob("*.duckdb"))) == 1
-    count, said = events_of(run_sonde, capture, **options)
-    assert count > 6000 and said == []  # found where it lies
+    count, printed = events_of(run_sonde, capture, **options)
+    assert count > 6000 and printed == []  # found where it lies
 
 
 def test_the_store_goes_to_the_output_folder_when_the_cache_is_full(run_sonde, disk, tmp_path):
@@ -87,8 +87,8 @@ def test_the_store_goes_to_the_output_folder_when_the_cache_is_full(run_sonde, d
     assert f"it is in '{tmp_path}/out/capture/SONDE'" in done.stderr
     assert (tmp_path / "out/capture").stat().st_mode & 0o077  # like any other folder of the user
     assert not list(full.rglob("*.tmp*"))
-    count, said = events_of(run_sonde, tmp_path / "out/capture", **options)
-    assert count > 6000 and said == []
+    count, printed = events_of(run_sonde, tmp_path / "out/capture", **options)
+    assert count > 6000 and printed == []
 
 
 def test_a_full_output_disk_is_told_once(run_sonde, disk, mount_disk, tmp_path, one_error_line):
@@ -127,9 +127,9 @@ def test_a_full_cache_names_the_cause(run_sonde, foreign, mount_disk, left):
     options = {"env": {"XDG_CACHE_HOME": str(cache)}}
     done = run_sonde("query", foreign, "SELECT count(*) FROM slice", **options)
     assert done.returncode == 1
-    _, said = done.stderr.splitlines()  # behind the line that it reads
-    assert f"cannot write '{cache}" in said
-    assert said.endswith("No space left on device (free some disk space or choose another disk)")
+    _, printed = done.stderr.splitlines()  # behind the line that it reads
+    assert f"cannot write '{cache}" in printed
+    assert printed.endswith("No space left on device (free some disk space or choose another disk)")
     assert "transaction" not in done.stderr and "invalidated" not in done.stderr
     assert not [path for path in cache.rglob("*.partial*")]
     (cache / "other").unlink()
@@ -143,9 +143,12 @@ def test_what_a_disk_has_no_room_for_is_not_begun(run_sonde, foreign, mount_disk
     words = ("analyse", foreign, "--export-type", "text", "-o")
     done = run_sonde(*words, out, **options)
     assert done.returncode == 1
-    (said,) = [line for line in done.stderr.splitlines() if "error" in line]
-    assert "the deliverables take at least 19.1 MiB, and " in said and f" free for '{out}" in said
-    assert said.endswith("or ask for less with --export-type db")
+    (printed,) = [line for line in done.stderr.splitlines() if "error" in line]
+    assert (
+        "the deliverables take at least 19.1 MiB, and " in printed
+        and f" free for '{out}" in printed
+    )
+    assert printed.endswith("or ask for less with --export-type db")
     assert not list(out.iterdir())
     # What is told is true: the same goes where it just fits.
     done = run_sonde(*words, tmp_path / "out", **options)
@@ -159,8 +162,8 @@ def test_what_a_disk_has_no_room_for_is_not_begun(run_sonde, foreign, mount_disk
 def test_a_query_of_a_capture_on_a_full_disk(run_sonde, disk, tmp_path):
     capture = disk(0) / "capture"
     options = {"env": {"XDG_CACHE_HOME": str(tmp_path / "cache")}}
-    count, said = events_of(run_sonde, capture, **options)
+    count, printed = events_of(run_sonde, capture, **options)
     assert count > 6000
-    assert said[-1].startswith(f"sonde: no disk space for the trace store in '{capture}/SONDE'")
-    again, said = events_of(run_sonde, capture, **options)
-    assert again == count and said == []
+    assert printed[-1].startswith(f"sonde: no disk space for the trace store in '{capture}/SONDE'")
+    again, printed = events_of(run_sonde, capture, **options)
+    assert again == count and printed == []

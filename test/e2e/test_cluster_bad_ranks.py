@@ -59,28 +59,30 @@ def test_missing_ranks_are_named(mode, ranks, cluster):
 
 
 @pytest.mark.parametrize("gone", [(7,), (0,), (0, 6, 7)])
-@pytest.mark.parametrize("tells", ["profiler_metadata.json", "sizes alone", "database", "nothing"])
-def test_missing_ranks_at_the_ends_are_named(gone, tells, ranks, cluster):
+@pytest.mark.parametrize(
+    "reports", ["profiler_metadata.json", "sizes alone", "database", "nothing"]
+)
+def test_missing_ranks_at_the_ends_are_named(gone, reports, ranks, cluster):
     """How many there were is known by the launcher's sizes, or by the groups that a rank is in."""
     for rank in gone:
         shutil.rmtree(folder_of(ranks, rank))
     for path in ranks.rglob("profiler_metadata.json"):
         facts = json.loads(path.read_text())
-        if tells == "profiler_metadata.json":
+        if reports == "profiler_metadata.json":
             continue
         path.unlink()
         database = sqlite3.connect(next(path.parent.rglob("ascend_pytorch_profiler_*.db")))
         database.execute("DELETE FROM META_DATA WHERE name IN "
                          "('distributed_args', 'parallel_group_info')")  # fmt: skip
-        if tells == "sizes alone":
+        if reports == "sizes alone":
             path.write_text(json.dumps({"distributed_args": facts["distributed_args"]}))
-        if tells == "database":
+        if reports == "database":
             groups = json.dumps(facts["parallel_group_info"])
             database.execute("INSERT INTO META_DATA VALUES ('parallel_group_info', ?)", (groups,))
         database.commit()
         database.close()
     _, lines = cluster("hccl_sum", ranks)
-    if tells == "nothing":
+    if reports == "nothing":
         assert not [line for line in lines if "is not there" in line]
         return
     names = ",".join(map(str, gone))

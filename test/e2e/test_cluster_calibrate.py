@@ -60,13 +60,13 @@ def test_modules_with_names_alike_are_beside_each_other(alike, calibrate):
     assert set(tables) == {"CompareProfileReportRank0", "NPUProfileRank0", "GPUProfileRank0"}
     rows = tables["CompareProfileReportRank0"]
     pool = [row for row in rows if row["(GPU) Module"] == "AdaptiveAvgPool2dLinear"]
-    told = [
+    reported = [
         (row["(NPU) Module"], row["Match Type"], row["(NPU) Op Name"], row["(GPU) Op Name"],
          row["(GPU) Total Kernel Duration(us)"], row["(NPU/GPU) Module Time Ratio"])
         for row in pool
     ]  # fmt: skip
     backward = "aclnnAdaptiveAvgPool2dBackward"
-    assert told == [
+    assert reported == [
         ("AdaptiveAvgPool2d", "fuzzy", "aclnnAdaptiveAvgPool2d", "aten::p2", "0.121", "420.01"),
         ("[Backward]AdaptiveAvgPool2d", "fuzzy", backward, "aten::p3", "0.101", "420.01"),
         ("AdaptiveAvgPool2dLinear", " ", " ", "aten::p1", "0.081", "420.01"),
@@ -141,7 +141,7 @@ def without_modules(path):
 
 
 @pytest.mark.parametrize(
-    ("write", "said"),
+    ("write", "printed"),
     [
         (lambda path: None, "is no file: --baseline_profiling_path is what 'nsys export"),
         (lambda path: path.write_text("no database"), "gpu.sqlite"),
@@ -150,7 +150,7 @@ def without_modules(path):
     ],
     ids=["missing", "garbled", "without a table", "without modules"],
 )
-def test_a_file_that_does_not_do_is_one_line(write, said, folder, run_sonde, tmp_path):
+def test_a_file_that_does_not_do_is_one_line(write, printed, folder, run_sonde, tmp_path):
     path = tmp_path / "gpu.sqlite"
     write(path)
     words = ("cluster", "-m", "calibrate_npu_gpu", "-d", folder, "-o", tmp_path / "out")
@@ -158,7 +158,7 @@ def test_a_file_that_does_not_do_is_one_line(write, said, folder, run_sonde, tmp
     assert done.returncode == 1
     errors = [line for line in done.stderr.splitlines() if line.startswith("sonde: error: ")]
     assert len(errors) == 1
-    assert said in errors[0]
+    assert printed in errors[0]
 
 
 def test_the_file_of_the_gpu_is_looked_at_before_ranks_are_read(

@@ -31,12 +31,12 @@ def make_runner(run_sonde, tmp_path):
                                              ("p2p_pairing", "P2PPairs")])  # fmt: skip
 @pytest.mark.parametrize("ns", [250_000_000, -3_600_000_000_000])
 def test_a_host_whose_clock_is_wrong(mode, table, ns, ranks, shared_data, tables, tmp_path):
-    right, said = tables(mode, shared_data / SYNTH)
-    assert "HostClocks" not in right and "clock of" not in said
+    right, printed = tables(mode, shared_data / SYNTH)
+    assert "HostClocks" not in right and "clock of" not in printed
     shift(ranks, {4, 5, 6, 7}, ns)
-    corrected, said = tables(mode, ranks)
-    lines = [line for line in said.splitlines() if "the clock of" in line]
-    assert len(lines) == 1 and "(rank 4,5,6,7)" in lines[0], said
+    corrected, printed = tables(mode, ranks)
+    lines = [line for line in printed.splitlines() if "the clock of" in line]
+    assert len(lines) == 1 and "(rank 4,5,6,7)" in lines[0], printed
     assert ("ahead of" if ns > 0 else "behind") in lines[0] and "--keep_clocks" in lines[0]
     first, second = corrected["HostClocks"]
     assert (first[1], first[2], first[5]) == ("0,1,2,3", 0, 0)
@@ -75,12 +75,12 @@ def pipeline_marks(folder):
 
 def test_parts_of_a_pipeline_are_moved(ranks, tables):
     pipeline_marks(ranks)
-    right, said = tables("pp_chart", ranks)
+    right, printed = tables("pp_chart", ranks)
     assert len(right["StepTaskInfo"]) == 16
-    assert "HostClocks" not in right and "clock of" not in said
+    assert "HostClocks" not in right and "clock of" not in printed
     shift(ranks, {4, 5, 6, 7}, 250_000_000)
-    corrected, said = tables("pp_chart", ranks)
-    assert "--keep_clocks leaves them" in said
+    corrected, printed = tables("pp_chart", ranks)
+    assert "--keep_clocks leaves them" in printed
     residue = corrected["HostClocks"][1][2] - 250_000_000
     assert abs(residue) < 1_000_000
     for before, after in zip(right["StepTaskInfo"], corrected["StepTaskInfo"], strict=True):
@@ -88,9 +88,9 @@ def test_parts_of_a_pipeline_are_moved(ranks, tables):
         # The marks stay where they were: only what the clock is ahead is taken from them.
         shifted = before[2] - 250_000_000 if before[0] >= 4 else before[2]
         assert after[2] == shifted - moved
-    left, said = tables("pp_chart", ranks, "--keep_clocks")
+    left, printed = tables("pp_chart", ranks, "--keep_clocks")
     assert left["StepTaskInfo"] == right["StepTaskInfo"]
-    assert "its times are left as they are" in said
+    assert "its times are left as they are" in printed
 
 
 def test_waits_beside_a_baseline_are_those_of_right_clocks(ranks, tables, tmp_path):
@@ -98,15 +98,15 @@ def test_waits_beside_a_baseline_are_those_of_right_clocks(ranks, tables, tmp_pa
     unmeasured(ranks)
     meet(ranks, {4, 5, 6, 7}, early)
     base = shutil.copytree(ranks, tmp_path / "base")
-    same, said = tables("cluster_compare_baseline", ranks, "--bp", base)
-    assert "clock of" not in said
+    same, printed = tables("cluster_compare_baseline", ranks, "--bp", base)
+    assert "clock of" not in printed
     assert {row[9] for row in same["ClusterCompareBaselineOps"]} == {1.0}
     shift(ranks, {4, 5, 6, 7}, 250_000_000)
-    corrected, said = tables("cluster_compare_baseline", ranks, "--bp", base)
-    assert "--keep_clocks leaves them" in said
+    corrected, printed = tables("cluster_compare_baseline", ranks, "--bp", base)
+    assert "--keep_clocks leaves them" in printed
     assert [row[5] for row in corrected["HostClocks"]] == [0, 1]
-    left, said = tables("cluster_compare_baseline", ranks, "--bp", base, "--keep_clocks")
-    assert "its times are left as they are" in said
+    left, printed = tables("cluster_compare_baseline", ranks, "--bp", base, "--keep_clocks")
+    assert "its times are left as they are" in printed
     met = []
     for own, kept in zip(sorted(corrected["ClusterCompareBaselineOps"]),
                          sorted(left["ClusterCompareBaselineOps"]), strict=True):  # fmt: skip
@@ -125,7 +125,7 @@ def waits_of(run_sonde, folder, tmp_path, *words):
     done = run_sonde("cluster", "-m", "communication_time", "-d", folder, "-o", out, *words)
     assert done.returncode == 0, done.stderr
     database = sqlite3.connect(out / "cluster_analysis_output" / "cluster_analysis.db")
-    told = dict(database.execute(
+    reported = dict(database.execute(
         "SELECT rank_id, max(wait_time) FROM ClusterCommunicationTime "
         "WHERE hccl_op_name <> 'Total Op Info' GROUP BY 1"
     ).fetchall())  # fmt: skip
@@ -134,27 +134,29 @@ def waits_of(run_sonde, folder, tmp_path, *words):
                       "GROUP BY 1", "--format", "json")  # fmt: skip
     assert asked.returncode == 0, asked.stderr
     rows = {row["rank"]: row["wait"] for row in json.loads(asked.stdout)}
-    return told, rows, done.stderr
+    return reported, rows, done.stderr
 
 
 def test_waits_that_nobody_measured_are_those_of_right_clocks(ranks, run_sonde, tmp_path):
     early = 40_000
     unmeasured(ranks)
     meet(ranks, {4, 5, 6, 7}, early)
-    right, asked, said = waits_of(run_sonde, ranks, tmp_path)
-    assert "clock of" not in said
+    right, asked, printed = waits_of(run_sonde, ranks, tmp_path)
+    assert "clock of" not in printed
     assert [rank for rank, wait in sorted(right.items()) if wait >= early / 1e6] == [4, 5, 6, 7]
     assert asked == pytest.approx(right, abs=1e-6)
     shift(ranks, {4, 5, 6, 7}, 250_000_000)
-    corrected, asked, said = waits_of(run_sonde, ranks, tmp_path)
+    corrected, asked, printed = waits_of(run_sonde, ranks, tmp_path)
     assert (
-        said.count("waits for ranks are told without that; sonde cluster --keep_clocks leaves it")
+        printed.count(
+            "waits for ranks are told without that; sonde cluster --keep_clocks leaves it"
+        )
         == 1
     )
-    assert "(rank 4,5,6,7) is 250.0" in said
+    assert "(rank 4,5,6,7) is 250.0" in printed
     # What the clocks differed by before is microseconds.
     assert corrected == pytest.approx(right, abs=5e-3)
     assert asked == pytest.approx(right, abs=5e-3)
-    left, _, said = waits_of(run_sonde, ranks, tmp_path, "--keep_clocks")
-    assert "clock of" not in said and "no effect" not in said
+    left, _, printed = waits_of(run_sonde, ranks, tmp_path, "--keep_clocks")
+    assert "clock of" not in printed and "no effect" not in printed
     assert left != pytest.approx(right, abs=5e-3)

@@ -100,10 +100,10 @@ def ranks_of(shared_data):
     ],
 )
 def test_the_result_is_that_of_one_process(mode, words, shared_data, run_sonde, start, tmp_path):
-    said = ("-m", mode, "-d", shared_data / EIGHT, *words)
-    one = run_sonde("cluster", *said, "-o", tmp_path / "one")
+    printed = ("-m", mode, "-d", shared_data / EIGHT, *words)
+    one = run_sonde("cluster", *printed, "-o", tmp_path / "one")
     assert one.returncode == 0, one.stderr
-    three = [start(i, 3, *said, "-o", tmp_path / "three", *PATIENCE) for i in (2, 0, 1)]
+    three = [start(i, 3, *printed, "-o", tmp_path / "three", *PATIENCE) for i in (2, 0, 1)]
     ends = [end_of(process) for process in three]
     assert [code for code, _, _ in ends] == [0, 0, 0], ends
     assert ends[0][1] == ends[2][1] == ""  # the first alone has results
@@ -115,9 +115,9 @@ def test_the_result_is_that_of_one_process(mode, words, shared_data, run_sonde, 
 
 def test_texts_and_another_run(shared_data, run_sonde, start, tmp_path):
     """Texts make `all` write text, and a base run is shared out as well."""
-    said = ("-d", shared_data / TEXTS)
+    printed = ("-d", shared_data / TEXTS)
     base = ("-m", "cluster_time_compare_summary", "--bp", shared_data / TEXTS)
-    for number, words in enumerate([said, (*said, *base)]):
+    for number, words in enumerate([printed, (*printed, *base)]):
         one, two = tmp_path / f"one{number}", tmp_path / f"two{number}"
         alone = run_sonde("cluster", *words, "-o", one)
         assert alone.returncode == 0, alone.stderr
@@ -185,12 +185,12 @@ def wait_for(look):
 
 def test_a_process_that_ends_is_named(shared_data, start, tmp_path):
     """It is killed when it has said what it sees, while the first is held: it gets no rank done."""
-    said = ("-m", "hccl_sum", "-d", shared_data / EIGHT, "-o", tmp_path / "out", *PATIENCE)
+    printed = ("-m", "hccl_sum", "-d", shared_data / EIGHT, "-o", tmp_path / "out", *PATIENCE)
     meeting = tmp_path / "out/cluster_analysis_output/meeting"
-    first = start(0, 2, *said)
+    first = start(0, 2, *printed)
     wait_for(lambda: (meeting / "head").exists())
     first.send_signal(signal.SIGSTOP)
-    other = start(1, 2, *said)
+    other = start(1, 2, *printed)
     wait_for(lambda: list(meeting.glob("*.hello.1")))
     other.send_signal(signal.SIGSTOP)
     first.send_signal(signal.SIGCONT)
@@ -211,12 +211,12 @@ def test_a_process_that_ends_is_named(shared_data, start, tmp_path):
 
 
 def test_a_process_that_does_not_come_is_named(shared_data, start, tmp_path):
-    said = ("-m", "all", "-d", shared_data / EIGHT, "-o", tmp_path, "--patience", "1")
-    code, out, err = end_of(start(0, 2, *said))
+    printed = ("-m", "all", "-d", shared_data / EIGHT, "-o", tmp_path, "--patience", "1")
+    code, out, err = end_of(start(0, 2, *printed))
     assert code == 1
     assert "process 1 of 2: did not come to the folder where they meet within 1 s" in err
     assert out  # what the first sees is there
-    code, _, err = end_of(start(1, 2, *said))
+    code, _, err = end_of(start(1, 2, *printed))
     assert code == 1
     assert "process 0 of 2 did not come to" in err and "--meet DIR" in err
 
@@ -232,11 +232,11 @@ def test_a_rank_that_cannot_be_taken_is_named(shared_data, run_sonde, start, tmp
         (file,) = ranks.rglob(f"ascend_pytorch_profiler_{rank}.db")
         with sqlite3.connect(file) as db:
             db.execute("UPDATE STEP_TIME SET id = 99")
-    said = ("-m", "hccl_sum", "-d", ranks, "--step_id", "50")
-    one = run_sonde("cluster", *said, "-o", tmp_path / "one")
+    printed = ("-m", "hccl_sum", "-d", ranks, "--step_id", "50")
+    one = run_sonde("cluster", *printed, "-o", tmp_path / "one")
     assert one.returncode == 1
     assert len(errors_of(one.stderr)) == 1 and "there is no step 50" in one.stderr
-    first, other = [start(i, 2, *said, "-o", tmp_path / "two", *PATIENCE) for i in range(2)]
+    first, other = [start(i, 2, *printed, "-o", tmp_path / "two", *PATIENCE) for i in range(2)]
     assert end_of(other)[0] == 0
     code, out, err = end_of(first)
     assert code == 1
@@ -249,8 +249,8 @@ def test_a_damaged_rank_is_named(shared_data, start, tmp_path):
     ranks = shutil.copytree(shared_data / EIGHT, tmp_path / "ranks")
     (file,) = ranks.rglob("ascend_pytorch_profiler_5.db")
     file.write_bytes(b"no database")
-    said = ("-m", "hccl_sum", "-d", ranks, "-o", tmp_path / "out", *PATIENCE)
-    ends = [end_of(process) for process in [start(i, 2, *said) for i in range(2)]]
+    printed = ("-m", "hccl_sum", "-d", ranks, "-o", tmp_path / "out", *PATIENCE)
+    ends = [end_of(process) for process in [start(i, 2, *printed) for i in range(2)]]
     assert [code for code, _, _ in ends] == [1, 0]
     (error,) = errors_of(ends[0][2])
     assert f"{file.parents[1]}: " in error and "file_unreadable (1)" in error
@@ -258,8 +258,8 @@ def test_a_damaged_rank_is_named(shared_data, start, tmp_path):
 
 
 def test_alone_waits_for_nobody(shared_data, start, tmp_path):
-    said = ("-m", "all", "-d", shared_data / EIGHT, *PATIENCE)
-    assert end_of(start(3, 8, *said, "-o", tmp_path / "alone", "--alone"))[0] == 0
+    printed = ("-m", "all", "-d", shared_data / EIGHT, *PATIENCE)
+    assert end_of(start(3, 8, *printed, "-o", tmp_path / "alone", "--alone"))[0] == 0
 
 
 SLURM = {"SLURM_PROCID": "0", "SLURM_NTASKS": "8", "SLURM_STEP_NUM_TASKS": "8"}
@@ -278,17 +278,17 @@ SLURM = {"SLURM_PROCID": "0", "SLURM_NTASKS": "8", "SLURM_STEP_NUM_TASKS": "8"}
     ],
 )
 def test_variables_of_others_make_nobody_wait(environment, shared_data, start, tmp_path):
-    said = ("-m", "all", "-d", shared_data / EIGHT, *PATIENCE)
-    code, _, err = end_of(start(0, 1, *said, "-o", tmp_path, environment=environment))
+    printed = ("-m", "all", "-d", shared_data / EIGHT, *PATIENCE)
+    code, _, err = end_of(start(0, 1, *printed, "-o", tmp_path, environment=environment))
     assert code == 0, err
     assert "they share the ranks" not in err
 
 
 def test_a_shell_of_a_launcher_waits_for_nobody(shared_data, start, tmp_path):
-    said = ("-m", "all", "-d", shared_data / EIGHT, "-o", tmp_path, *PATIENCE)
+    printed = ("-m", "all", "-d", shared_data / EIGHT, "-o", tmp_path, *PATIENCE)
     ours, its = pty.openpty()
     try:
-        code, _, err = end_of(start(0, 8, *said, stdin=its))
+        code, _, err = end_of(start(0, 8, *printed, stdin=its))
     finally:
         os.close(ours)
         os.close(its)
@@ -299,9 +299,11 @@ def test_a_shell_of_a_launcher_waits_for_nobody(shared_data, start, tmp_path):
 @pytest.mark.parametrize("number_name", ["PMI_RANK", "SLURM_PROCID"])
 def test_other_launchers_are_known(number_name, shared_data, start, tmp_path):
     count_name = {"PMI_RANK": "PMI_SIZE", "SLURM_PROCID": "SLURM_STEP_NUM_TASKS"}[number_name]
-    said = ("-m", "hccl_sum", "-d", shared_data / EIGHT, "-o", tmp_path, *PATIENCE)
+    printed = ("-m", "hccl_sum", "-d", shared_data / EIGHT, "-o", tmp_path, *PATIENCE)
     two = [
-        start(0, 1, *said, environment={number_name: str(i), count_name: "2", "SLURM_STEP_ID": "0"})
+        start(
+            0, 1, *printed, environment={number_name: str(i), count_name: "2", "SLURM_STEP_ID": "0"}
+        )
         for i in range(2)
     ]
     (code, _, err), (other_code, _, other_err) = map(end_of, two)
@@ -322,10 +324,10 @@ def mpirun():
 
 
 def test_mpirun_starts_them(mpirun, sonde, shared_data, run_sonde, tmp_path):
-    said = ("-m", "hccl_sum", "-d", shared_data / EIGHT)
-    one = run_sonde("cluster", *said, "-o", tmp_path / "one")
+    printed = ("-m", "hccl_sum", "-d", shared_data / EIGHT)
+    one = run_sonde("cluster", *printed, "-o", tmp_path / "one")
     assert one.returncode == 0, one.stderr
-    three = (*mpirun, "-n", "3", sonde, "cluster", *said, "-o", tmp_path / "three", *PATIENCE)
+    three = (*mpirun, "-n", "3", sonde, "cluster", *printed, "-o", tmp_path / "three", *PATIENCE)
     done = subprocess.run(
         [str(word) for word in three],
         env={**own_environment(), "XDG_CACHE_HOME": str(tmp_path / "cache")},

@@ -164,14 +164,14 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("file", "content", "said"), BAD)
-def test_a_bad_file_is_one_line(file, content, said, cluster, recipes, tmp_path):
+@pytest.mark.parametrize(("file", "content", "printed"), BAD)
+def test_a_bad_file_is_one_line(file, content, printed, cluster, recipes, tmp_path):
     path = recipes / "longest_kernels" / file
     path.unlink() if content is None else path.write_text(content)
     done = cluster()
     assert done.returncode != 0
     errors = [line for line in done.stderr.splitlines() if line.startswith("sonde: error: ")]
-    assert len(errors) == 1 and said in errors[0], done.stderr
+    assert len(errors) == 1 and printed in errors[0], done.stderr
     assert not (tmp_path / "out/cluster_analysis_output/cluster_analysis.db").exists()
 
 
@@ -184,9 +184,9 @@ def test_other_bad_recipes_and_folders(cluster, run_sonde, recipes, shared_data)
     assert "a b: the name of a recipe is letters" in done.stderr
     shown = run_sonde("cluster", "--recipe-dir", recipes, "--help").stdout
     assert shown.count("not usable: ") == 2
-    for folder, said in (("no", "is no folder"), (recipes / "a b", "holds no recipe")):
+    for folder, printed in (("no", "is no folder"), (recipes / "a b", "holds no recipe")):
         done = run_sonde("cluster", "-d", shared_data / SYNTH, "-m", "x", "--recipe-dir", folder)
-        lines = [line for line in done.stderr.splitlines() if said in line]
+        lines = [line for line in done.stderr.splitlines() if printed in line]
         assert done.returncode != 0 and len(lines) == 1, done.stderr
 
 

@@ -130,8 +130,8 @@ def test_the_rank_that_was_slowed_down_is_named(
     run_sonde, prepared, tmp_path, way, causes, activity
 ):
     folder = record(run_sonde, prepared.python, tmp_path, way)
-    rows, said = slow_ranks(run_sonde, tmp_path, folder)
-    assert [row[0] for row in rows] == [SLOW], said
-    assert rows[0][1] in causes, said
+    rows, printed = slow_ranks(run_sonde, tmp_path, folder)
+    assert [row[0] for row in rows] == [SLOW], printed
+    assert rows[0][1] in causes, printed
     if activity is not None:
-        assert rows[0][2] == activity, said
+        assert rows[0][2] == activity, printed

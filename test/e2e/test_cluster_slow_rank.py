@@ -22,7 +22,7 @@ import pytest
 from planted_job import Job
 
 # What the table says of a planted cause: cause, hostActivity.
-SAID = {
+PRINTED = {
     "kernel": ("slow kernel", None),
     "frequency": ("low frequency", None),
     "data loading": ("host", "data loading"),
@@ -84,7 +84,7 @@ class Case:
 
     @property
     def names_cause(self):
-        return self.names_rank and self.rows[0][1:3] == SAID[self.job.cause]
+        return self.names_rank and self.rows[0][1:3] == PRINTED[self.job.cause]
 
 
 def job_of(layout, cause, strength, seed):
@@ -188,14 +188,14 @@ def test_a_planted_cause_is_found_and_none_where_there_is_none(job, find):
 @pytest.mark.parametrize("cause", ["kernel", "link"])
 def test_all_begins_with_the_cause(cause, find):
     job = Job(tp=2, dp=4, steps=3, cause=cause, strength=0.1, rank=5, seed=77)
-    rows, said = find(job, mode="all")
-    assert [(row[0], row[1]) for row in rows] == [(5, SAID[cause][0])]
+    rows, statement = find(job, mode="all")
+    assert [(row[0], row[1]) for row in rows] == [(5, PRINTED[cause][0])]
     beginning = {"kernel": "rank 5 is slow in all steps", "link": "rank 5 arrives in time"}[cause]
-    assert said.startswith(beginning)
-    assert "no rank computes" not in said
+    assert statement.startswith(beginning)
+    assert "no rank computes" not in statement
 
 
 def test_all_says_nothing_where_nobody_is_slow(find):
-    rows, said = find(Job(tp=2, dp=4, steps=3, seed=78), mode="all")
+    rows, statement = find(Job(tp=2, dp=4, steps=3, seed=78), mode="all")
     assert rows == []
-    assert said.startswith("no rank computes 5 % longer")
+    assert statement.startswith("no rank computes 5 % longer")

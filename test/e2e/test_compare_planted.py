@@ -134,8 +134,8 @@ def make_comparer(run_sonde, recorded):
             timeout=300,
         )
         assert done.returncode == 0, done.stderr
-        said = json.loads(done.stdout)
-        beyond = [cause for cause in said["causes"] if cause["verdict"] == "changed"]
+        printed = json.loads(done.stdout)
+        beyond = [cause for cause in printed["causes"] if cause["verdict"] == "changed"]
         return {kind: [c for c in beyond if c["kind"] == kind] for kind in ("work", "time")}
 
     return compare

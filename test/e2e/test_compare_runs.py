@@ -223,17 +223,17 @@ def test_results_that_cannot_be_written(run_sonde, shared_data, tmp_path, one_er
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "printed"),
     [
         (["--max_kernel_num", "3"], "has to be greater than 3"),
         (["--base_step", "50"], "go together"),
         (["--op_name_map", "{a:b}"], "--op_name_map is a dictionary"),
     ],
 )
-def test_wrong_usage(words, said, compare):
+def test_wrong_usage(words, printed, compare):
     done = compare(DB, DB, *words)
     assert done.returncode == 2
-    assert said in done.stderr
+    assert printed in done.stderr
 
 
 def test_inputs_stay_as_they_are(compare, shared_data, tmp_path):

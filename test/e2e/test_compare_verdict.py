@@ -74,15 +74,15 @@ USUAL = (900, 200, 100)
 def test_a_slower_kernel_is_named_first(judged):
     done = judged((1000, 200, 100), USUAL, "--format", "json")
     assert done.returncode == 0, done.stderr
-    said = json.loads(done.stdout)
-    verdicts = {stage["stage"]: stage["verdict"] for stage in said["stages"]}
+    printed = json.loads(done.stdout)
+    verdicts = {stage["stage"]: stage["verdict"] for stage in printed["stages"]}
     assert verdicts["step"] == verdicts["computing"] == "changed"
-    first = said["causes"][0]
+    first = printed["causes"][0]
     assert first["cause"] == "other time at the same shapes"
     assert KERNELS[0] in first["subject"]
     assert first["diff_ms"] == pytest.approx(0.1, rel=0.02)
-    assert said["aligned_share"] == pytest.approx(1)
-    assert said["files"] and not said["failed"]
+    assert printed["aligned_share"] == pytest.approx(1)
+    assert printed["files"] and not printed["failed"]
 
 
 def test_nothing_changed(judged):
@@ -230,7 +230,7 @@ def test_a_condition_that_is_none(judged):
 
 
 def test_results_are_tables_that_statements_name(judged, run_sonde, tmp_path):
-    said = json.loads(judged((1000, 200, 100), USUAL, "--format", "json").stdout)
+    printed = json.loads(judged((1000, 200, 100), USUAL, "--format", "json").stdout)
 
     def ask(sql):
         done = run_sonde(
@@ -241,15 +241,15 @@ def test_results_are_tables_that_statements_name(judged, run_sonde, tmp_path):
 
     (first,) = ask("SELECT * FROM compare_cause WHERE order_id = 1")
     assert (first["cause"], first["subject"]) == (
-        said["causes"][0]["cause"],
-        said["causes"][0]["subject"],
+        printed["causes"][0]["cause"],
+        printed["causes"][0]["subject"],
     )
-    assert first["diff_ms"] == pytest.approx(said["causes"][0]["diff_ms"])
+    assert first["diff_ms"] == pytest.approx(printed["causes"][0]["diff_ms"])
     assert (first["kind"], first["verdict"]) == ("time", "changed")
     stages = ask("SELECT stage, verdict FROM compare_stage")
-    assert [row["verdict"] for row in stages] == [one["verdict"] for one in said["stages"]]
+    assert [row["verdict"] for row in stages] == [one["verdict"] for one in printed["stages"]]
     nodes = ask("SELECT * FROM compare_tree ORDER BY node_id")
-    assert len(nodes) == len(said["tree"])
+    assert len(nodes) == len(printed["tree"])
     root, *rest = nodes
     below = sum(row["diff_ms"] for row in rest if row["parent_id"] == root["node_id"])
     assert below == pytest.approx(root["diff_ms"], abs=1e-6)

@@ -27,12 +27,12 @@ def test_what_a_crash_says(sonde, cache_home, tmp_path, number, words):
         process.stdin.flush()
         assert process.stdout.readline()  # it answers, and waits for the next statement
         process.send_signal(number)
-        _, told = process.communicate(timeout=60)
+        _, reported = process.communicate(timeout=60)
     assert process.returncode == -number
-    (line,) = [line for line in told.splitlines() if line.startswith("sonde: error: ")]
+    (line,) = [line for line in reported.splitlines() if line.startswith("sonde: error: ")]
     assert words in line and line.endswith(f"(signal {number:02})")
-    frames = told.splitlines()[told.splitlines().index(line) + 1 :]
-    assert sum("/sonde(+0x" in frame for frame in frames) >= 2, told
+    frames = reported.splitlines()[reported.splitlines().index(line) + 1 :]
+    assert sum("/sonde(+0x" in frame for frame in frames) >= 2, reported
 
 
 @pytest.fixture(scope="module", name="crasher")

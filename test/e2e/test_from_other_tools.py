@@ -99,7 +99,7 @@ def test_the_page_opens(line, place, sonde):
         [sonde, *shlex.split(line)[1:]], cwd=place, stdout=subprocess.PIPE, text=True
     )
     try:
-        assert any("http://127.0.0.1" in said for said in page.stdout)
+        assert any("http://127.0.0.1" in printed for printed in page.stdout)
     finally:
         page.send_signal(signal.SIGINT)
         page.communicate(timeout=60)

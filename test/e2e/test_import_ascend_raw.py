@@ -145,8 +145,8 @@ def test_records_beside_a_database_are_part_of_the_trace(shared_data, tmp_path, 
         return int(done.stdout.split()[1])
 
     assert ask() > 400
-    said = run_sonde("query", span, "SELECT advice FROM import_issue", "--format", "csv").stdout
-    assert "FRAMEWORK" not in said
+    printed = run_sonde("query", span, "SELECT advice FROM import_issue", "--format", "csv").stdout
+    assert "FRAMEWORK" not in printed
     (span / "FRAMEWORK/torch.op_range").write_bytes(b"")
     assert ask() < 100
 

@@ -264,8 +264,8 @@ def test_what_the_program_raises_reaches_it(run_kinds):
     for _, done in results.values():
         lines = done.stdout.splitlines()
         assert len(lines) == len(RAISING), done.stdout
-        for line, said in zip(lines, RAISING.values()):
-            assert line.startswith(said), done.stdout
+        for line, beginning in zip(lines, RAISING.values()):
+            assert line.startswith(beginning), done.stdout
         assert "ValueError: mine 1" in done.stderr.splitlines(), done.stderr
 
 

@@ -45,9 +45,9 @@ def test_a_result_is_the_table_that_the_tool_of_the_device_wrote(span, run_sonde
     with file.open(newline="") as text:
         written = list(csv.DictReader(text))
     assert len(rows) == len(written) > 5
-    told = {(row["op_type"], row["core"]): row for row in rows}
+    reported = {(row["op_type"], row["core"]): row for row in rows}
     for row in written:
-        ours = told[row["OP Type"], row["Core Type"]]
+        ours = reported[row["OP Type"], row["Core Type"]]
         assert int(ours["count"]) == int(row["Count"])
         assert float(ours["max_us"]) == pytest.approx(float(row["Max Time(us)"]), abs=0.0011)
         assert float(ours["ratio_percent"]) == pytest.approx(float(row["Ratio(%)"]), abs=0.001)
@@ -71,8 +71,10 @@ def test_every_form_has_the_same_rows(span, run_sonde, tmp_path):
     assert json.loads(back.stdout) == as_json
     moments = "SELECT 'x' AS name, start_ns FROM overlap_analysis LIMIT 1"
     assert run_sonde("query", span, moments, "--format", "xlsx", "-o", book).returncode == 0
-    told = json.loads(run_sonde("query", span, moments, "--format", "json").stdout)[0]["start_ns"]
-    assert cells(book)[1][1] == str(told), "no digit is lost"
+    reported = json.loads(run_sonde("query", span, moments, "--format", "json").stdout)[0][
+        "start_ns"
+    ]
+    assert cells(book)[1][1] == str(reported), "no digit is lost"
 
 
 def test_results_are_listed_and_described(span, run_sonde):

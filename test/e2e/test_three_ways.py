@@ -141,7 +141,7 @@ def test_the_same_rows(folder_of, ask, table, form):
         for whole in (row[:2] for row in tasks if as_text("tasks", row) is None):
             raw.remove(next(row for row in raw if row[:2] == whole))
     if form == "text":
-        raw = [told for row in raw if (told := as_text(table, row)) is not None]
+        raw = [reported for row in raw if (reported := as_text(table, row)) is not None]
         read = [from_text(table, row) for row in read]
     if form == "db" and table == "samples":
         raw = [row for row in raw if not row[0].startswith(WITHOUT_TABLE)]

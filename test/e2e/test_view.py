@@ -103,8 +103,8 @@ def test_the_advice_of_all_ranks_says_why_one_is_slow(view, tmp_path):
         wait_until_ready(address)
         status, text = ask(address, "/api/advisor?lang=en")
         assert status == 200, text
-    (said,) = [one for one in json.loads(text)["advice"] if one["rule"] == "slow_rank_cause"]
-    assert said["description"].startswith("rank 5 is slow in all steps")
+    (printed,) = [one for one in json.loads(text)["advice"] if one["rule"] == "slow_rank_cause"]
+    assert printed["description"].startswith("rank 5 is slow in all steps")
 
 
 def test_clocks_that_disagree_are_told_beside_the_waits(view, shared_data, tmp_path):

@@ -68,12 +68,12 @@ def test_what_the_limits_allow_runs(run_sonde, traces):
 
 
 @pytest.mark.parametrize("command", ["view", "query"])
-@pytest.mark.parametrize(("option", "value", "told"), [
+@pytest.mark.parametrize(("option", "value", "reported"), [
     ("--max-seconds", "0", "must be a number from 1 on, not '0'"),
     ("--max-seconds", "soon", "must be a number from 1 on, not 'soon'"),
     ("--max-memory", "much", "must be a number of bytes with K, M, G or nothing behind it"),
 ])  # fmt: skip
-def test_what_is_no_limit(run_sonde, one_error_line, traces, command, option, value, told):
+def test_what_is_no_limit(run_sonde, one_error_line, traces, command, option, value, reported):
     done = run_sonde(command, traces / "a.json", option, value)
     one_error_line(done, 2)
-    assert told in done.stderr, done.stderr
+    assert reported in done.stderr, done.stderr

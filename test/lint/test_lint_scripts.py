@@ -251,7 +251,7 @@ def test_sources_that_are_compiled_together_are_looked_at_together(tree):
         ("python/sonde/x.py", 'open(path, "w")\n', "x.py:1: open() for writing without an opener"),
         ("python/sonde/x.py", "open(path, mode=how)\n", "open() for writing without an opener"),
         ("python/sonde/x.py", 'gzip.open(path, "ab")\n', "open() for writing without an opener"),
-        ("python/sonde/x.py", 'open(path, "w", opener=anew)\nopen(path, "rb")\n', None),
+        ("python/sonde/x.py", 'open(path, "w", opener=create_new)\nopen(path, "rb")\n', None),
         ("python/sonde/x.py", 'self.torch.save(x, f"{name}.pt")\n', "torch.save() into a name"),
         ("python/sonde/x.py", "torch.save(x, file)\n", None),
         ("python/sonde/x.py", "path.write_text(text)\n", "write_text()"),

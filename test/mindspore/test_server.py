@@ -23,10 +23,10 @@ def test_the_guide_as_it_stands(python, sonde, tmp_path, rows):
     server = subprocess.Popen([sonde, "run", "--", python, *ENTRY, "--model", "any"],
                               cwd=tmp_path, env=clean_environment(**variables), text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)  # fmt: skip
-    said = []
+    printed = []
     try:
         for line in server.stdout:
-            said.append(line)
+            printed.append(line)
             if found := re.match(r"listening on (\d+)", line):
                 break
         port = int(found[1])
@@ -37,8 +37,8 @@ def test_the_guide_as_it_stands(python, sonde, tmp_path, rows):
             post(port, "stop_profile")
     finally:
         server.send_signal(signal.SIGTERM)
-        said += server.communicate(timeout=60)[0].splitlines(keepends=True)
-    text = "".join(said)
+        printed += server.communicate(timeout=60)[0].splitlines(keepends=True)
+    text = "".join(printed)
     assert f"Traces will be saved to: {tmp_path / 'prof'}" in text
     assert len(re.findall(r"\[\d+\] Parsing: \[#{20}\] 3/3 Done", text)) == 2, text
     spans = sorted((tmp_path / "prof").glob("*_ascend_ms"))

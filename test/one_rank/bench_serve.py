@@ -56,23 +56,23 @@ def compare_streams(found, path):
 
 def test_beside_vllm_bench_serve(server, vllm_python, model, tmp_path, rows):
     with one_more_session(server) as session:
-        told = bench(vllm_python, server, model, tmp_path)
+        reported = bench(vllm_python, server, model, tmp_path)
     await_line(server, f"served: {session.folder}")
     with (session.folder / "serving_summary.csv").open(newline="") as file:
         ours = {(row["name"], row["statistic"]): float(row["value"])
                 for row in csv.DictReader(file)}  # fmt: skip
-    assert ours["whole requests", "sum"] == told["completed"] == REQUESTS
-    assert ours["output tokens", "sum"] == told["total_output_tokens"]
-    assert ours["prompt tokens", "sum"] == told["total_input_tokens"]
+    assert ours["whole requests", "sum"] == reported["completed"] == REQUESTS
+    assert ours["output tokens", "sum"] == reported["total_output_tokens"]
+    assert ours["prompt tokens", "sum"] == reported["total_input_tokens"]
     names = {"TTFT": "ttft", "TPOT": "tpot", "ITL": "itl", "E2E": "e2el"}
     for name, theirs in names.items():
         for statistic, prefix in (("mean", "mean"), ("P50", "median"), ("P99", "p99")):
-            mine, client = ours[name, statistic], told[f"{prefix}_{theirs}_ms"]
+            mine, client = ours[name, statistic], reported[f"{prefix}_{theirs}_ms"]
             print(f"{name} {statistic}: ours {mine:.3f} ms, client {client:.3f} ms")
         # What the client waits for is what the server took and its own work on top, which is
         # as much again where it has no core of its own. Between tokens it may see less: those
         # that wait for it come together.
-        mine, client = ours[name, "mean"], told[f"mean_{theirs}_ms"]
+        mine, client = ours[name, "mean"], reported[f"mean_{theirs}_ms"]
         assert mine > 0
         assert name in ("TPOT", "ITL") or mine < 1.05 * client + 1, (name, mine, client)
     sql = "SELECT ts, ttft_ns, tpot_ns, last_token_ts, output_tokens FROM request ORDER BY ts"

@@ -6,7 +6,7 @@ import subprocess
 import time
 
 import pytest
-from watched import await_line, said
+from watched import await_line, printed
 
 TOKENS = 6
 
@@ -61,7 +61,7 @@ def test_a_full_disk_and_one_that_cannot_be_written(server, sonde, tmp_path, row
         remount_read_only(disk)
         assert profiled_text(server, TOKENS) == server.ask("import ", TOKENS)
         await_line(server, "Read-only file system")
-        assert "not parsed" not in said(server)
+        assert "not parsed" not in printed(server)
 
         subprocess.run(["mount", "-o", "remount,rw,size=200m", disk], check=True)
         profiled_text(server, TOKENS)

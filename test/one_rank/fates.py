@@ -53,9 +53,9 @@ def test_a_session_shorter_than_its_requests(server, rows):
     assert steps["n"] >= 40
     for stream in streams:
         stream.leave()
-    told = text_of(session)
-    assert " 0 of them whole" in told and "1 refused" in told
-    assert f"of all, as far as recorded: {steps['n']} output tokens" in told
+    reported = text_of(session)
+    assert " 0 of them whole" in reported and "1 refused" in reported
+    assert f"of all, as far as recorded: {steps['n']} output tokens" in reported
     late = "sent_ts < output_ts OR sent_ts - output_ts > 20e9"  # the machine may be busy
     assert rows(session.folder, f"SELECT count(*) AS n FROM request_step WHERE {late}") == [
         {"n": 0}
@@ -88,9 +88,9 @@ def test_requests_whose_engine_is_killed_are_cut(server, rows, sonde):
         assert row["is_whole"] == 0 and row["finish_reason"] == "engine died", row
         assert 40 <= row["output_tokens"] < LONG
         assert row["served"] < row["dur"]
-    told = text_of(session)
-    assert "Served: 2 requests, 0 of them whole, 2 cut by an error of the engine" in told
-    assert "ITL" in told and "E2E" not in told
+    reported = text_of(session)
+    assert "Served: 2 requests, 0 of them whole, 2 cut by an error of the engine" in reported
+    assert "ITL" in reported and "E2E" not in reported
     # Those that the client has are no more than those that the session knows.
     assert sum(len(s.moments) for s in streams) <= sum(row["output_tokens"] for row in found)
     done = subprocess.run([sonde, "analyse", session.span], capture_output=True, text=True,

@@ -37,8 +37,8 @@ def test_steps_are_engine_steps(asked, rows):
     assert len(steps) == TOKENS  # one prefill, then a step for each further token
     numbers = [row["step_id"] for row in steps]
     assert numbers == list(range(numbers[0], numbers[0] + TOKENS))
-    told = rows(span, "SELECT name FROM slice WHERE name LIKE 'execute_context%' ORDER BY ts")
-    assert [row["name"] for row in told[:2]] == [
+    reported = rows(span, "SELECT name FROM slice WHERE name LIKE 'execute_context%' ORDER BY ts")
+    assert [row["name"] for row in reported[:2]] == [
         "execute_context_1(9)_generation_0(0)", "execute_context_0(0)_generation_1(1)",
     ]  # fmt: skip
     # Sampling is a call of its own after the model's; a step holds both.
@@ -70,6 +70,8 @@ def test_a_limited_session(server, rows):
         server.ask(PROMPT, 12)
         server.profile("stop")
     # From the second step on; the fourth recorded one ends the session before it is annotated.
-    told = rows(session.span, "SELECT count(*) AS n FROM slice WHERE name LIKE 'execute_context%'")
-    assert told[0]["n"] == 3
+    reported = rows(
+        session.span, "SELECT count(*) AS n FROM slice WHERE name LIKE 'execute_context%'"
+    )
+    assert reported[0]["n"] == 3
     assert rows(session.span, "SELECT count(*) AS n FROM step WHERE dur >= 0")[0]["n"] == 3

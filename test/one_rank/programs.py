@@ -69,14 +69,14 @@ def run_alone(vllm_python, model, installed, tmp_path_factory):
         events = json.load(file)["traceEvents"]
     operators = Counter(e["name"] for e in events if e.get("cat") == "cpu_op")
     text, drawn = printed(done, "texts")
-    said = [line for line in (done.stdout + done.stderr).splitlines() if "sonde: " in line]
-    return SimpleNamespace(text=text, drawn=drawn, operators=operators, said=said)
+    messages = [line for line in (done.stdout + done.stderr).splitlines() if "sonde: " in line]
+    return SimpleNamespace(text=text, drawn=drawn, operators=operators, messages=messages)
 
 
 def test_an_adapter_that_is_not_there(alone):
     """The program has vLLM's own profiler, and a line in each process says what is missing."""
     assert len(alone.operators) > 10
-    assert alone.said and all("this process is not recorded" in line for line in alone.said)
+    assert alone.messages and all("this process is not recorded" in line for line in alone.messages)
 
 
 OFFLINE = """
@@ -119,12 +119,12 @@ def run_offline(sonde, vllm_python, model, server, tmp_path_factory):
     done = run(words, folder, environment_of(vllm_python, **variables))
     server.ask("import ", TOKENS)
     assert server.profile("stop")[0] == 200
-    told = json.loads(server.call("/profile_status")[1])["sessions"][-1]
-    await_line(server, f"served: {told['folder']}")
-    ours = {Path(told["folder"]), *(Path(rank["folder"]) for rank in told["ranks"])}
+    reported = json.loads(server.call("/profile_status")[1])["sessions"][-1]
+    await_line(server, f"served: {reported['folder']}")
+    ours = {Path(reported["folder"]), *(Path(rank["folder"]) for rank in reported["ranks"])}
     new = set(server.profiles.iterdir()) - before - ours
     return SimpleNamespace(
-        done=done, of_server=Path(told["folder"]),
+        done=done, of_server=Path(reported["folder"]),
         sessions=in_order(new, "server_", -1), ranks=in_order(new, "rank0_", -3),
         others=[path for path in new if path.name.endswith("_ascend_pt")
                 and "server_" not in path.name and "rank0_" not in path.name],
@@ -145,17 +145,19 @@ def test_a_program_with_sessions_of_its_own(offline, alone, rows):
     """What runs before, then the engine's whole life until the program's first session, then
     those."""
     assert printed(offline.done, "texts") == [alone.text]
-    said = offline.done.stderr
-    assert "the program starts a profiler itself" in said and "not recorded" not in said, said
+    messages = offline.done.stderr
+    assert "the program starts a profiler itself" in messages and "not recorded" not in messages, (
+        messages
+    )
     (before,) = offline.others
     assert count(rows, before, "framework_op JOIN slice USING (slice_id) "
                                "WHERE name = 'aten::sum'") > 0  # fmt: skip
     whole, *mine = offline.sessions
     assert [path.name.startswith("mine_") for path in offline.sessions] == [False, True, True]
     for session, rank, requests in zip(offline.sessions, offline.ranks, (1, 2, 2), strict=True):
-        told = summary(session)
-        assert told["whole requests", "sum"] == told["requests", "sum"] == requests
-        assert told["output tokens", "sum"] == TOKENS * requests
+        reported = summary(session)
+        assert reported["whole requests", "sum"] == reported["requests", "sum"] == requests
+        assert reported["output tokens", "sum"] == TOKENS * requests
         steps = "step t JOIN process p USING (process_id) WHERE p.rank = 0 AND t.dur >= 0"
         # A request may have begun before the engine knew of the one behind it.
         count_of_engine = count(rows, session, "engine_step")
@@ -213,9 +215,9 @@ def test_vllm_bench_latency(sonde, vllm_python, wide_model, tmp_path):
     session = bench(sonde, vllm_python, tmp_path, "latency", "--model", wide_model,
                     "--input-len", "16", "--output-len", "8", "--batch-size", "2",
                     "--num-iters-warmup", "1", "--num-iters", "2")  # fmt: skip
-    told = summary(session)
-    assert told["whole requests", "sum"] == told["requests", "sum"] == 2 * (1 + 2)
-    assert told["output tokens", "sum"] == 6 * 8
+    reported = summary(session)
+    assert reported["whole requests", "sum"] == reported["requests", "sum"] == 2 * (1 + 2)
+    assert reported["output tokens", "sum"] == 6 * 8
 
 
 @pytest.mark.skipif(not IS_THOROUGH, reason="with SONDE_THOROUGH=1: another bench is tested")
@@ -223,9 +225,9 @@ def test_vllm_bench_throughput(sonde, vllm_python, model, tmp_path):
     session = bench(sonde, vllm_python, tmp_path, "throughput", "--model", model,
                     "--dataset-name", "random", "--random-input-len", "16",
                     "--random-output-len", "8", "--num-prompts", "5")  # fmt: skip
-    told = summary(session)
-    assert told["whole requests", "sum"] == 5
-    assert told["output tokens", "sum"] == 5 * 8
+    reported = summary(session)
+    assert reported["whole requests", "sum"] == 5
+    assert reported["output tokens", "sum"] == 5 * 8
     (rank,) = session.parent.glob("rank0_*_ascend_pt")
     assert (rank / "ASCEND_PROFILER_OUTPUT" / "analyse.done").exists()
 
@@ -238,6 +240,8 @@ def test_a_model_that_cannot_be_loaded(sonde, vllm_python, tmp_path):
     done = subprocess.run([str(word) for word in command], env=environment, capture_output=True,
                           text=True, timeout=300, check=False)  # fmt: skip
     assert done.returncode not in (0, 255), done.stderr
-    said = [line for line in done.stderr.splitlines() if line.startswith("sonde: ")]
-    assert len(said) == 2 and "/start_profile and /stop_profile are open to" in said[0], said
-    assert "no session began" in said[1], said
+    messages = [line for line in done.stderr.splitlines() if line.startswith("sonde: ")]
+    assert len(messages) == 2 and "/start_profile and /stop_profile are open to" in messages[0], (
+        messages
+    )
+    assert "no session began" in messages[1], messages

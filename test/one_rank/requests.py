@@ -113,9 +113,11 @@ def test_ranks_tell_their_batch_and_when_they_wait(four, rows):
         c.ts <= t.ts + t.dur JOIN track k USING (track_id) WHERE k.name = '{}' GROUP BY ALL"""
     for phase in ("prefill", "decode"):
         for what in ("requests", "tokens"):
-            told = {r["step_id"]: r["value"] for r in rows(session, sql.format(f"{phase} {what}"))}
+            reported = {
+                r["step_id"]: r["value"] for r in rows(session, sql.format(f"{phase} {what}"))
+            }
             found = rows(session, f"SELECT step_id, {phase}_{what} AS value FROM engine_step")
-            assert told == {row["step_id"]: row["value"] for row in found}
+            assert reported == {row["step_id"]: row["value"] for row in found}
     sql = "SELECT name, count(*) AS n FROM slice WHERE name IN ('idle', 'sample tokens') GROUP BY 1"
     steps = rows(session, "SELECT count(*) AS n FROM engine_step")[0]["n"]
     found = {row["name"]: row["n"] for row in rows(session, sql)}
@@ -198,14 +200,14 @@ def test_session_after_session(server, rows):
         sql = "SELECT count(*) AS n FROM step JOIN process p USING (process_id) WHERE p.rank = 0"
         # One step may have been prepared ahead and computed nothing.
         assert TOKENS <= steps <= TOKENS + 1 and rows(session, sql)[0]["n"] == steps
-        told = "SELECT DISTINCT value AS name FROM args_text WHERE key = 'request'"
-        assert rows(session, told) == [{"name": row["name"]}], "of the sessions before"
+        reported = "SELECT DISTINCT value AS name FROM args_text WHERE key = 'request'"
+        assert rows(session, reported) == [{"name": row["name"]}], "of the sessions before"
         lost = "SELECT count(*) AS n FROM import_issue WHERE severity = 'error'"
         assert rows(session, lost)[0]["n"] == 0
     until(lambda: '"parsing"' not in server.call("/profile_status")[1], server)
-    told = json.loads(server.call("/profile_status")[1])["sessions"]
-    assert len(told) > count and {one["state"] for one in told} == {"complete"}
-    assert all([rank["state"] for rank in one["ranks"]] == ["complete"] for one in told)
+    reported = json.loads(server.call("/profile_status")[1])["sessions"]
+    assert len(reported) > count and {one["state"] for one in reported} == {"complete"}
+    assert all([rank["state"] for rank in one["ranks"]] == ["complete"] for one in reported)
 
 
 # vLLM's front-end answers nothing while a fast engine keeps its queue of tokens full (tiny model,

@@ -170,7 +170,7 @@ def test_other_functions_are_not_called(check, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "printed"),
     [
         (None, "cannot read"),
         ("{", "is not valid JSON"),
@@ -179,14 +179,14 @@ def test_other_functions_are_not_called(check, tmp_path):
         ('{"data": {"Torch.add.0": {}}}', "ends neither in .forward nor in .backward"),
     ],
 )
-def test_bad_dumps_are_one_line(check, tmp_path, content, said):
+def test_bad_dumps_are_one_line(check, tmp_path, content, printed):
     pytest.importorskip("torch")
     if content is not None:
         (tmp_path / "dump.json").write_text(content)
     for command in (("acc_check",), ("reproduce", "Torch.add.0")):
         done = check(*command, "-api_info", "dump.json", good=False)
         assert done.returncode == 1
-        assert said in done.stderr and done.stderr.count("\n") == 1, done.stderr
+        assert printed in done.stderr and done.stderr.count("\n") == 1, done.stderr
 
 
 def mm_calls(folder, fields):
@@ -197,12 +197,12 @@ def mm_calls(folder, fields):
     tensor = {"type": "torch.Tensor", "dtype": "torch.float32", "shape": [2, 2], "Max": 1.0}
     tensor |= {"Min": 0.0, "Mean": 0.5, "Norm": 1.0, "requires_grad": False}
     calls, saved = {}, []
-    for number, told in enumerate(fields):
+    for number, reported in enumerate(fields):
         arguments = [{**tensor, "data_name": f"a{number}.{i}.pt"} for i in range(2)]
         for argument in arguments:
             torch.save(torch.ones(2, 2), folder / "dump_tensor_data" / argument["data_name"])
         saved.append(folder / "dump_tensor_data" / arguments[0]["data_name"])
-        arguments[0].update(told)
+        arguments[0].update(reported)
         calls[f"Torch.mm.{number}.forward"] = {
             "input_args": arguments, "input_kwargs": {}, "output": [tensor],
         }  # fmt: skip
@@ -221,8 +221,8 @@ def damages(torch):
     yield lambda path: torch.save({"a": 1}, path), wrong
     yield lambda path: torch.save(Path("x"), path), wrong
     whole = torch.ones(2, 2, dtype=torch.int32)
-    yield lambda path: torch.save(whole, path), "holds torch.int32 [2, 2], the dump says torch.f"
-    yield lambda path: torch.save(torch.ones(3), path), "holds torch.float32 [3], the dump says"
+    yield lambda path: torch.save(whole, path), "holds torch.int32 [2, 2], the dump states torch.f"
+    yield lambda path: torch.save(torch.ones(3), path), "holds torch.float32 [3], the dump states"
 
 
 # What a record tells, and what is said of it.
@@ -240,17 +240,17 @@ def test_each_damaged_input_is_named_and_the_rest_is_checked(check, tmp_path):
     """Calls of one dump: the last is good."""
     torch = pytest.importorskip("torch")
     damaged = list(damages(torch))
-    fields = [{}] * len(damaged) + [told for told, _ in CANNOT_BE] + [{}]
+    fields = [{}] * len(damaged) + [reported for reported, _ in CANNOT_BE] + [{}]
     saved = mm_calls(tmp_path / "d", fields)
     for (damage, _), path in zip(damaged, saved):
         damage(path)
     done = check("acc_check", "-api_info", "d/dump.json", "-o", "out")
     assert f"{len(fields) - 1} calls, the first: Torch.mm.0: cannot read" in done.stdout
     verdicts = {row[0]: row[-1] for row in rows_of(one(tmp_path / "out", "sonde_acc_check_*.csv"))}
-    expected = [said for _, said in damaged] + [said for _, said in CANNOT_BE]
-    for number, said in enumerate(expected):
+    expected = [printed for _, printed in damaged] + [printed for _, printed in CANNOT_BE]
+    for number, printed in enumerate(expected):
         verdict = verdicts[f"Torch.mm.{number}"]
-        assert verdict.startswith("not checked: ") and said in verdict, verdict
+        assert verdict.startswith("not checked: ") and printed in verdict, verdict
     assert verdicts[f"Torch.mm.{len(expected)}.forward.output.0"] == "equal"
 
 
@@ -266,10 +266,10 @@ def test_nothing_but_damage_is_one_line_and_no_success(check, tmp_path):
     assert done.returncode == 1 and done.stderr.count("\n") == 1, done.stderr
     assert "none of 3 calls could be run, the first: Torch.mm.0: " in done.stderr
     assert damaged[0][1] in done.stderr, done.stderr
-    for number, (_, said) in enumerate(damaged):
+    for number, (_, printed) in enumerate(damaged):
         words = ("reproduce", f"Torch.mm.{number}", "-api_info", "d/dump.json", "-o", "r")
         done = check(*words, good=False)
-        assert done.returncode == 1 and said in done.stderr and done.stderr.count("\n") == 1
+        assert done.returncode == 1 and printed in done.stderr and done.stderr.count("\n") == 1
         assert not (tmp_path / "r").exists() or not list((tmp_path / "r").iterdir())
 
 
@@ -299,13 +299,13 @@ def test_a_python_without_torch_is_named(probe, tmp_path):
     assert "cannot import torch" in done.stderr and "--python" in done.stderr
     # What is wrong with the dump, the call or the lists is said first: torch takes seconds to load.
     (tmp_path / "lists.json").write_text('{"acc_check": {"white_list": ["matmull"]}}')
-    for said, *words in (
+    for printed, *words in (
         ("no/dump.json", "acc_check", "-api_info", "no/dump.json"),
         ("no call 'Torch.add.0'", "reproduce", "Torch.add.0", "-api_info", "dump.json"),
         ("matmull", "acc_check", "-api_info", "dump.json", "-config", "lists.json"),
     ):
         done = probe(*words, "--python", empty, good=False)
-        assert said in done.stderr and "torch" not in done.stderr, done.stderr
+        assert printed in done.stderr and "torch" not in done.stderr, done.stderr
     missing = probe("acc_check", "-api_info", "dump.json", "--python", "nowhere", good=False)
     assert "nowhere" in missing.stderr and missing.stderr.count("\n") == 1
 
@@ -323,9 +323,9 @@ def test_a_call_as_a_program(dump, check, tmp_path, name, others):
     path = dump(name)
     for call in ("Functional.linear.0", *others[:1], *(f"{call}.forward" for call in others[1:])):
         check("reproduce", call, "-api_info", path, "-o", "repro")
-    said = run_program(tmp_path / "repro/Functional.linear.0.py")
-    assert "torch.bfloat16" in said and "gradient of input.0" in said
-    relative = float(said.split("relative ")[1].split()[0])
+    printed = run_program(tmp_path / "repro/Functional.linear.0.py")
+    assert "torch.bfloat16" in printed and "gradient of input.0" in printed
+    relative = float(printed.split("relative ")[1].split()[0])
     assert 1e-4 < relative < 1e-2  # as bfloat16 rounds
     for call in others:
         assert "relative 0.000e+00" in run_program(tmp_path / f"repro/{call}.py")

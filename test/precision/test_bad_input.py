@@ -80,10 +80,12 @@ def test_cut_off_by_a_kill(command, tmp_path, probe):
         content = (pair[0] / name).read_bytes()
         (pair[0] / name).write_bytes(content[:-missing])
     done = probe(*words(command, pair), "-o", "out")
-    said = (done.stdout + done.stderr).splitlines()
+    printed = (done.stdout + done.stderr).splitlines()
     for name in ("dump.json", "construct.json"):
-        told = [line for line in said if f"{pair[0] / name} ends in the middle of an entry" in line]
-        assert len(told) == 1 and told[0].endswith("the 2 entries before are used")
+        reported = [
+            line for line in printed if f"{pair[0] / name} ends in the middle of an entry" in line
+        ]
+        assert len(reported) == 1 and reported[0].endswith("the 2 entries before are used")
 
 
 @BOTH

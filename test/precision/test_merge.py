@@ -76,13 +76,15 @@ def test_wrong_configurations(config, part, results, probe, tmp_path):
 def test_what_has_no_effect_is_said(results, probe, tmp_path):
     text = "api: [Torch.mm.0.forward, Torch.mn.0.forward]\ncompare_idx: [Max diff]\n"
     (tmp_path / "calls.yaml").write_text(text)
-    said = probe("merge", "-i", results, "-o", "merged", "-config", "calls.yaml").stderr
-    assert "'compare_idx' is not known and has no effect; known are api and compare_index" in said
-    assert "api 'Torch.mn.0.forward' is in none of the files" in said
-    assert "'Torch.mm.0.forward'" not in said
+    printed = probe("merge", "-i", results, "-o", "merged", "-config", "calls.yaml").stderr
+    assert (
+        "'compare_idx' is not known and has no effect; known are api and compare_index" in printed
+    )
+    assert "api 'Torch.mn.0.forward' is in none of the files" in printed
+    assert "'Torch.mm.0.forward'" not in printed
     (tmp_path / "calls.yaml").write_text("apis: [Torch.mm.0.forward]\n")
-    said = probe("merge", "-i", results, "-o", "m", "-config", "calls.yaml", good=False).stderr
-    assert "'api' names no call; " in said and "'apis' is not known" in said
+    printed = probe("merge", "-i", results, "-o", "m", "-config", "calls.yaml", good=False).stderr
+    assert "'api' names no call; " in printed and "'apis' is not known" in printed
 
 
 def test_too_few_or_broken_files(results, probe, tmp_path):

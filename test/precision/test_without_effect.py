@@ -24,8 +24,8 @@ def test_lines_of_a_layer_mapping(command, pair, probe, tmp_path):
     (tmp_path / "lm.yaml").write_text(
         "TopLayer:\n  net: net\n  met: net\nNet:\n  mlp: ffn\nOther:\n  a: b\n"
     )
-    said = probe(*words(command, pair), "-lm", "lm.yaml", "-o", "out").stderr.splitlines()
-    assert sorted(said) == [
+    printed = probe(*words(command, pair), "-lm", "lm.yaml", "-o", "out").stderr.splitlines()
+    assert sorted(printed) == [
         f"sonde: lm.yaml: 'Net: mlp: ffn'{LEADS_NOT}",
         f"sonde: lm.yaml: 'Other: a: b'{FITS_NOT}",
         f"sonde: lm.yaml: 'TopLayer: met: net'{FITS_NOT}",
@@ -33,7 +33,7 @@ def test_lines_of_a_layer_mapping(command, pair, probe, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("option", "text", "said"),
+    ("option", "text", "printed"),
     (
         (
             "-cm",
@@ -49,20 +49,20 @@ def test_lines_of_a_layer_mapping(command, pair, probe, tmp_path):
         ),
     ),
 )
-def test_lines_of_other_mappings(option, text, said, pair, probe, tmp_path):
+def test_lines_of_other_mappings(option, text, printed, pair, probe, tmp_path):
     (tmp_path / "m.yaml").write_text(text)
     if option == "-cm":  # the last line fits where none for the whole name did
         for folder in pair:
             data = {name: call() for name in (*TREE, "Module.net.mlp.ReLU.forward.0")}
             write_rank(folder, data)
     done = probe(*words("compare", pair), option, "m.yaml", "-o", "out")
-    assert done.stderr.splitlines() == [f"sonde: m.yaml: {line}" for line in said]
+    assert done.stderr.splitlines() == [f"sonde: m.yaml: {line}" for line in printed]
 
 
 def test_many_lines_are_cut_short(pair, probe, tmp_path):
     (tmp_path / "m.yaml").write_text("".join(f"a{i}: b\n" for i in range(30)))
-    said = probe(*words("compare", pair), "-dm", "m.yaml", "-o", "out").stderr.splitlines()
-    assert len(said) == 9 and said[-1] == "sonde: 22 more lines of mappings do so"
+    printed = probe(*words("compare", pair), "-dm", "m.yaml", "-o", "out").stderr.splitlines()
+    assert len(printed) == 9 and printed[-1] == "sonde: 22 more lines of mappings do so"
 
 
 def test_a_line_that_one_rank_needs_has_an_effect(probe, tmp_path):
@@ -101,8 +101,8 @@ def make_with_input(pair, probe, tmp_path):
 
 
 def test_keys_of_an_input_file(with_input):
-    said = with_input(stack_pth="x", common=1, is_print_compare_log=False).stderr.splitlines()
-    assert sorted(said, reverse=True) == [
+    printed = with_input(stack_pth="x", common=1, is_print_compare_log=False).stderr.splitlines()
+    assert sorted(printed, reverse=True) == [
         "sonde: in.json: 'stack_pth' is not known and has no effect; did you mean 'stack_path'?",
         "sonde: in.json: 'common' is not known and has no effect",
     ]

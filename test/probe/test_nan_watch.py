@@ -141,7 +141,7 @@ def test_every_kind_of_result(run_program, read_dump, tmp_path, call, name):
         ("torch.div(x, x.clone(), out=torch.zeros(2))", "its inputs held none"),
     ],
 )
-def test_the_value_before_an_operation_in_place_is_told(run_program, tmp_path, change, said):
+def test_the_value_before_an_operation_in_place_is_told(run_program, tmp_path, change, printed):
     import torch
 
     done = run_program(
@@ -160,7 +160,7 @@ debugger.stop()
         level="L1",
         task="nan_watch",
     )
-    assert said in done.stderr, done.stderr
+    assert printed in done.stderr, done.stderr
     if change.startswith("x.div_"):  # saved as it was, not as the call left it
         saved = next((tmp_path / "dump").rglob("Tensor.div_.0.forward.input.0.pt"))
         assert torch.equal(torch.load(saved), torch.tensor([0.0, 1.0]))

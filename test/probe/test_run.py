@@ -273,8 +273,10 @@ def test_orders_of_steps():
             _dump.read_order(wrong)
 
 
-@pytest.mark.parametrize("shift, said", [(-1.0, "found it in 1 call, see"), (1.0, "for NaN: none")])
-def test_a_watch_for_nan_says_what_it_found(run, tmp_path, shift, said):
+@pytest.mark.parametrize(
+    "shift, printed", [(-1.0, "found it in 1 call, see"), (1.0, "for NaN: none")]
+)
+def test_a_watch_for_nan_says_what_it_found(run, tmp_path, shift, printed):
     settings = {"task": "nan_watch", "level": "mix", "dump_path": "dump"}
     (tmp_path / "config.json").write_text(json.dumps(settings))
     program = f"""
@@ -286,5 +288,5 @@ Model()(torch.ones(2, 4))
 """
     done = run(program, "--dump-config", "config.json")
     assert done.returncode == 0, done.stderr
-    assert "watched step 0 for NaN" in done.stderr and said in done.stderr, done.stderr
+    assert "watched step 0 for NaN" in done.stderr and printed in done.stderr, done.stderr
     assert "no step was dumped" not in done.stderr

@@ -31,7 +31,7 @@ for _ in range(3):
     debugger.step()
 """
 LINEAR = "Module.0.Linear.forward.0"
-SAID = [
+PRINTED = [
     ({"step": [100]}, ["never recorded: step 100; the program came to step 3"]),
     ({"step": [1, 7, "200-300"]}, ["never recorded: step 7, 200-300; the program came to step 3"]),
     ({"level": "debug", "step": [7]}, ["never recorded: step 7"]),
@@ -63,7 +63,7 @@ def warnings(done):
     return [line for line in done.stderr.splitlines() if "[WARNING]" in line]
 
 
-@pytest.mark.parametrize(("settings", "texts"), SAID)
+@pytest.mark.parametrize(("settings", "texts"), PRINTED)
 def test_what_never_came(run_program, settings, texts):
     lines = warnings(run_program(PROGRAM, **{"level": "mix", **settings}))
     assert len(lines) == len(texts), lines

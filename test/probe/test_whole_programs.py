@@ -310,9 +310,9 @@ def test_each_of_several_processes_says_which_it_is(run_program, monkeypatch):
     monkeypatch.setenv("WORLD_SIZE", "2")
     program = RUN + "nn.Linear(2, 2)(torch.ones(1, 2))\n"
     assert re.search(r"dumped step 0 of process \d+: 1 entries", run_program(program).stderr)
-    said = run_program(program, step=[7]).stderr
-    assert re.search(r"no step of process \d+ was dumped", said)
-    assert "[WARNING] [rank 1] never recorded: step 7" in said
+    printed = run_program(program, step=[7]).stderr
+    assert re.search(r"no step of process \d+ was dumped", printed)
+    assert "[WARNING] [rank 1] never recorded: step 7" in printed
     assert re.search(
         r"watched step 0 of process \d+ for", run_program(program, task="nan_watch").stderr
     )

@@ -14,7 +14,7 @@ torch = pytest.importorskip("torch")
 STEPS = 3
 
 
-class Told:
+class Reported:
     def __init__(self):
         self.calls = []
 
@@ -50,9 +50,9 @@ def make_hooks():
     hooked = torch.nn.modules.module
     before = copy.copy(hooked._global_forward_pre_hooks), copy.copy(hooked._global_forward_hooks)
 
-    def make(told, **changes):
-        hooks = _steps.StepHooks(torch, changes.get("begin", told.note("begin")),
-                                 changes.get("end", told.note("end")))  # fmt: skip
+    def make(reported, **changes):
+        hooks = _steps.StepHooks(torch, changes.get("begin", reported.note("begin")),
+                                 changes.get("end", reported.note("end")))  # fmt: skip
         for seam in hooks._seams:
             seam.parts = tuple(changes.get(part.path, part) for part in seam.parts)
         hooks.install()
@@ -100,10 +100,10 @@ def run_plain():
 
 
 def test_steps_are_told_and_nothing_else_changes(hooks, expected, capsys):
-    told = Told()
-    made = hooks(told)
+    reported = Reported()
+    made = hooks(reported)
     assert train() == expected
-    assert told.calls.count("end") == STEPS and told.calls[0] == "begin"
+    assert reported.calls.count("end") == STEPS and reported.calls[0] == "begin"
     assert [seam.state for seam in made._seams if seam.state != APPLIED] == []
     assert capsys.readouterr().err == ""
 
@@ -111,21 +111,21 @@ def test_steps_are_told_and_nothing_else_changes(hooks, expected, capsys):
 @pytest.mark.parametrize("kind", ["before", "after"])
 @pytest.mark.parametrize("path", paths())
 def test_a_part_that_fails(hooks, expected, path, kind, capsys):
-    told = Told()
+    reported = Reported()
     parts = {part.path: part for seam in _steps.StepHooks(torch, None, None).seams()
              for part in seam.parts}  # fmt: skip
     if parts[path].replace is not None and kind == "after":
         pytest.skip("what it gives is guarded: see the next test")
-    own = _steps.StepHooks(torch, told.note("begin"), told.note("end"))
+    own = _steps.StepHooks(torch, reported.note("begin"), reported.note("end"))
     (part,) = [part for seam in own.seams() for part in seam.parts if part.path == path]
-    made = hooks(told, **{path: failing(part, kind)})
+    made = hooks(reported, **{path: failing(part, kind)})
     assert train() == expected
     if path != "_worker_loop":  # called in workers
         lines = capsys.readouterr().err.splitlines()
         assert len(lines) == 1 and "injected" in lines[0]
         assert [seam.state for seam in made._seams].count(FAILED) == 1
     if path != "Optimizer.profile_hook_step":
-        assert told.calls.count("end") == STEPS
+        assert reported.calls.count("end") == STEPS
 
 
 @pytest.mark.parametrize("callback", ["begin", "end"])
@@ -133,7 +133,7 @@ def test_a_callback_that_fails(hooks, expected, callback, capsys):
     def fail(*_):
         raise LookupError("injected")
 
-    made = hooks(Told(), **{callback: fail})
+    made = hooks(Reported(), **{callback: fail})
     assert train() == expected
     assert capsys.readouterr().err.count("\n") == 1 and made._steps.state == FAILED
 

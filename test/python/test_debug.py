@@ -3,7 +3,7 @@
 import pytest
 
 SAYERS = {
-    "report": "from sonde import _report; _report.say('a fault', error=True)",
+    "report": "from sonde import _report; _report.log('a fault', error=True)",
     "profiler": "from sonde.session import _console; _console.error('a fault')",
     "debugger": "from sonde.torch.precision import _errors; _errors.warning('a fault')",
 }
@@ -26,9 +26,9 @@ def test_lines_have_their_traceback(run_hooked, package_root, sayer, debug):
     program = PROGRAM.format(root=package_root, say=SAYERS[sayer])
     done = run_hooked("-c", program, SONDE_DEBUG=debug, SONDE_ATTACH=None)
     assert done.returncode == 0, done.stderr
-    said = done.stdout + done.stderr
-    assert said.count("a fault\n") == 1
-    assert ("in fails" in said and "LookupError: of ours" in said) == (debug == "1")
+    printed = done.stdout + done.stderr
+    assert printed.count("a fault\n") == 1
+    assert ("in fails" in printed and "LookupError: of ours" in printed) == (debug == "1")
 
 
 @pytest.mark.usefixtures("need_torch")

@@ -74,8 +74,8 @@ def test_messages_that_differ_each_time(record, tmp_path):
     dictionaries = list(tmp_path.glob("*_ascend_pt/SONDE/dictionary_*"))
     assert len(dictionaries) == 3
     for file in dictionaries:
-        told = re.findall(rb"session (\d) (?:loss|step|part)", file.read_bytes())
-        assert len(told) == 1500 and len(set(told)) == 1
+        reported = re.findall(rb"session (\d) (?:loss|step|part)", file.read_bytes())
+        assert len(reported) == 1500 and len(set(reported)) == 1
 
 
 def test_nesting(record):

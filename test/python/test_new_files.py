@@ -3,7 +3,7 @@
 import os
 
 import pytest
-from sonde._new_file import anew, going_on
+from sonde._new_file import create_new, going_on
 
 
 @pytest.fixture(name="victim")
@@ -17,7 +17,7 @@ def make_victim(tmp_path):
 def test_a_link_is_replaced_by_a_new_file(tmp_path, victim, plant):
     path = tmp_path / "table.csv"
     plant(victim, path)
-    with open(path, "w", encoding="utf-8", opener=anew) as file:
+    with open(path, "w", encoding="utf-8", opener=create_new) as file:
         file.write("text")
     assert (victim.read_text(), path.read_text()) == ("precious", "text")
     assert not path.is_symlink()
@@ -26,7 +26,7 @@ def test_a_link_is_replaced_by_a_new_file(tmp_path, victim, plant):
 def test_a_longer_file_is_replaced_whole(tmp_path):
     path = tmp_path / "table.csv"
     path.write_text("a longer text")
-    with open(path, "w", encoding="utf-8", opener=anew) as file:
+    with open(path, "w", encoding="utf-8", opener=create_new) as file:
         file.write("text")
     assert path.read_text() == "text"
     assert path.stat().st_mode & 0o777 == 0o666 & ~_umask()
@@ -35,7 +35,7 @@ def test_a_longer_file_is_replaced_whole(tmp_path):
 def test_pipes_and_folders_stay(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path / "pipe", tmp_path):
-        with pytest.raises(OSError), open(path, "w", encoding="utf-8", opener=anew):
+        with pytest.raises(OSError), open(path, "w", encoding="utf-8", opener=create_new):
             pass
     assert (tmp_path / "pipe").is_fifo()
 

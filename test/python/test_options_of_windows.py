@@ -86,9 +86,9 @@ def test_steps_of_a_window_without_a_schedule(monkeypatch, tmp_path, capsys):
 @pytest.mark.parametrize(("text", "seconds"), [("30", 30), ("0", 0), ("-1", 0), ("soon", 0)])
 def test_the_last_seconds(monkeypatch, text, seconds):
     monkeypatch.setenv("SONDE_KEEP_LAST_SECONDS", text)
-    said = []
-    assert _options.read(said.append).keep_last_s == seconds
-    assert len(said) == (text in ("-1", "soon"))
+    printed = []
+    assert _options.read(printed.append).keep_last_s == seconds
+    assert len(printed) == (text in ("-1", "soon"))
 
 
 TURNS = """

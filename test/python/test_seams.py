@@ -56,15 +56,15 @@ class Seen:
     """A part that takes down what it sees."""
 
     def __init__(self):
-        self.told = []
+        self.reported = []
 
     def run(self, engine, value, **_):
-        self.told.append(("before", value))
+        self.reported.append(("before", value))
         result = yield
-        self.told.append(("after", result))
+        self.reported.append(("after", result))
 
     def free(self):
-        self.told.append("free")
+        self.reported.append("free")
 
     def seam(self, module, **options):
         parts = (Part("Engine.run", self.run), Part("free", self.free))
@@ -88,20 +88,20 @@ def test_before_and_after_an_import(host, seen):
     seam.install()
     assert seam.state == WAITING
     assert use(importlib.import_module("host_plain")) == (2, "free")
-    assert (seam.state, seen.told) == (APPLIED, SEEN)
+    assert (seam.state, seen.reported) == (APPLIED, SEEN)
     late = Seen()
     late.seam("host_plain").install()
     late_too = Seam("another", "host_plain", (Part("free", late.free),))
     late_too.install()
     use(sys.modules["host_plain"])
-    assert late.told[-1] == "free"
+    assert late.reported[-1] == "free"
 
 
 def test_whose_spec_was_asked_for_before(host, seen):
     seen.seam(host("host_asked")).install()
     assert importlib.util.find_spec("host_asked").origin.endswith("host_asked.py")
     use(importlib.import_module("host_asked"))
-    assert seen.told == SEEN
+    assert seen.reported == SEEN
 
 
 def test_whose_first_import_failed(host, seen, tmp_path):
@@ -113,13 +113,13 @@ def test_whose_first_import_failed(host, seen, tmp_path):
     (tmp_path / "host_failing.py").write_text(HOST + "# longer\n")
     importlib.invalidate_caches()
     use(importlib.import_module("host_failing"))
-    assert seen.told == SEEN
+    assert seen.reported == SEEN
 
 
 def test_of_a_lazy_loader(host, seen):
     """Whether the seam comes before or after the lazy module is made."""
     for name, comes_first in (("host_lazy", True), ("host_lazier", False)):
-        seen.told.clear()
+        seen.reported.clear()
         seam = seen.seam(host(name))
         if comes_first:
             seam.install()
@@ -132,7 +132,7 @@ def test_of_a_lazy_loader(host, seen):
             seam.install()
         assert seam.state == WAITING, "nobody has loaded it"
         assert use(module) == (2, "free")
-        assert seen.told == SEEN, name
+        assert seen.reported == SEEN, name
 
 
 def test_that_is_reloaded(host, seen):
@@ -140,9 +140,9 @@ def test_that_is_reloaded(host, seen):
     module = importlib.import_module("host_reloaded")
     for _ in range(2):
         importlib.reload(module)
-        seen.told.clear()
+        seen.reported.clear()
         use(module)
-        assert seen.told == SEEN
+        assert seen.reported == SEEN
 
 
 def test_of_a_zip_with_another_module(seen, tmp_path, monkeypatch):
@@ -156,7 +156,7 @@ def test_of_a_zip_with_another_module(seen, tmp_path, monkeypatch):
     assert seam.state == WAITING
     module = importlib.import_module("host_zipped")
     use(module)
-    assert seen.told == SEEN
+    assert seen.reported == SEEN
     assert (
         type(module.__loader__).__name__ == type(module.__spec__.loader).__name__ == "zipimporter"
     )
@@ -177,7 +177,7 @@ def test_of_a_finder_in_front_of_ours(host, seen, monkeypatch):
     module = importlib.import_module(name)
     assert states()[seam.title] == APPLIED
     use(module)
-    assert seen.told == SEEN
+    assert seen.reported == SEEN
 
 
 PROGRAM = """
@@ -307,18 +307,18 @@ def test_an_error_of_the_host_is_its_own(host):
 
 def test_coroutines(host, capsys):
     module = importlib.import_module(host("host_awaited"))
-    told = []
+    reported = []
 
     async def ask(_, value):
-        told.append(value)
-        told.append((yield))
+        reported.append(value)
+        reported.append((yield))
         if value == 5:
             raise LookupError("ours")
 
     seam = Seam("questions", "host_awaited", (Part("Engine.ask", ask),))
     seam.install()
     assert [asyncio.run(module.Engine().ask(value)) for value in (4, 5, 6)] == [8, 10, 12]
-    assert told == [4, 8, 5, 10] and not seam.is_on
+    assert reported == [4, 8, 5, 10] and not seam.is_on
     assert capsys.readouterr().err.count("\n") == 1
     # What is no coroutine any more is not taken for one.
     changed = Seam("runs, awaited", "host_awaited", (Part("Engine.run", ask),))
@@ -345,7 +345,7 @@ def test_one_of_several_places(host, seen, capsys):
     seam = seen.seam(("host_nowhere", "host_old_place", "host_new_place"))
     seam.install()
     use(importlib.import_module("host_old_place"))
-    assert (seam.state, seen.told) == (APPLIED, SEEN), "once, though both have the names"
+    assert (seam.state, seen.reported) == (APPLIED, SEEN), "once, though both have the names"
     assert capsys.readouterr().err == ""
 
 

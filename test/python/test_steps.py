@@ -19,8 +19,8 @@ def make_drawn(monkeypatch):
     undone = []
     hooked = torch.nn.modules.module
     before = copy.copy(hooked._global_forward_pre_hooks), copy.copy(hooked._global_forward_hooks)
-    said = []
-    monkeypatch.setattr(_steps._report, "say", lambda text, error=False: said.append(text))
+    printed = []
+    monkeypatch.setattr(_steps._report, "log", lambda text, error=False: printed.append(text))
 
     def drawn(program, **options):
         steps, outside, state = [], [], SimpleNamespace(open=None, rested=None)
@@ -51,7 +51,9 @@ def make_drawn(monkeypatch):
             end()
         drawn = ["".join(step or "") for step in steps]
         rest_of_it = "".join(state.open or "")
-        return SimpleNamespace(steps=drawn, said=said, outside="".join(outside), rest=rest_of_it)
+        return SimpleNamespace(
+            steps=drawn, printed=printed, outside="".join(outside), rest=rest_of_it
+        )
 
     yield drawn
     _step_mark.listen(None)
@@ -94,7 +96,7 @@ def gan(note):
 def test_two_optimizers_of_a_gan(drawn):
     found = drawn(gan)
     assert found.steps == ["ddg"] * 4
-    assert len(found.said) == 1 and "different rates" in found.said[0]
+    assert len(found.printed) == 1 and "different rates" in found.printed[0]
 
 
 def test_two_optimizers_that_step_alike(drawn):
@@ -108,7 +110,7 @@ def test_two_optimizers_that_step_alike(drawn):
                 optimizer.step()
 
     found = drawn(program)
-    assert found.steps == ["oo"] * 3 and not found.said
+    assert found.steps == ["oo"] * 3 and not found.printed
 
 
 @pytest.mark.parametrize("unused", [0, 1])
@@ -130,7 +132,7 @@ def test_an_optimizer_a_parameter_in_backward_hooks(drawn, unused):
             net(torch.ones(2, 4)).sum().backward()
 
     found = drawn(program)
-    assert not found.said
+    assert not found.printed
     if not unused:
         assert found.steps == ["u" * 16] * 4
     else:  # only when a parameter steps again it turns out who is idle
@@ -148,7 +150,7 @@ def test_an_optimizer_that_is_never_used(drawn):
         assert spare
 
     found = drawn(program)
-    assert found.steps == ["012345", "6", "7", "8"] and len(found.said) == 1
+    assert found.steps == ["012345", "6", "7", "8"] and len(found.printed) == 1
 
 
 def test_accumulated_gradients(drawn):
@@ -236,7 +238,7 @@ def test_training_without_torch_optim(drawn):
             note("u")
 
     found = drawn(program)
-    assert found.steps == ["fbu"] * 3 and found.rest == "fbu" and not found.said
+    assert found.steps == ["fbu"] * 3 and found.rest == "fbu" and not found.printed
 
 
 def test_inference_that_keeps_its_gradients(drawn):
@@ -299,16 +301,16 @@ def test_a_first_call_that_raises(drawn):
 
 def test_calls_on_several_threads_are_steps_beside_each_other():
     """Each call begins and ends one, on its own thread."""
-    told, lock = [], threading.Lock()
+    reported, lock = [], threading.Lock()
 
-    def tell(what):
+    def report(what):
         def call():
             with lock:
-                told.append((what, threading.get_ident()))
+                reported.append((what, threading.get_ident()))
 
         return call
 
-    hooks = _steps.StepHooks(torch, tell("begin"), tell("end"), begin_beside=tell("beside"))
+    hooks = _steps.StepHooks(torch, report("begin"), report("end"), begin_beside=report("beside"))
     net = model().eval()
     hooks._hooks_classes = False  # nothing of it stays
     inside = threading.Barrier(3)
@@ -321,10 +323,10 @@ def test_calls_on_several_threads_are_steps_beside_each_other():
         thread.start()
     for thread in threads:
         thread.join()
-    kinds = [what for what, _ in told]
+    kinds = [what for what, _ in reported]
     assert sorted(kinds) == ["begin", "beside", "beside", "end", "end", "end"]
-    for thread in {ident for _, ident in told}:
-        own = [what for what, ident in told if ident == thread]
+    for thread in {ident for _, ident in reported}:
+        own = [what for what, ident in reported if ident == thread]
         assert own in (["begin", "end"], ["beside", "end"])
 
 

@@ -104,8 +104,8 @@ def test_every_opening_says_how_much_is_wrong(tmp_path):
         (many / f"{rank}").mkdir(parents=True)
         write(many / f"{rank}" / "a.json", [event(dur=-5, name=f"rank {rank}")])
     assert run(many).returncode == 0
-    said = run(many).stderr
-    assert said.count("trace_negative_duration (2)") == 1 and said.count("not all is") == 1
+    printed = run(many).stderr
+    assert printed.count("trace_negative_duration (2)") == 1 and printed.count("not all is") == 1
 
 
 def test_negative_durations(tmp_path):

@@ -44,7 +44,7 @@ class Rows(list):
         (shown,) = (line for line in output.splitlines() if line.startswith("RESULT"))
         super().__init__(json.loads(shown[len("RESULT") :]))
         lines = [line.split() for line in output.splitlines() if line.strip()]
-        self.said = {first: rest for first, *rest in lines}
+        self.printed = {first: rest for first, *rest in lines}
 
 
 @pytest.fixture(scope="module", name="run")
@@ -183,7 +183,7 @@ def test_other_kinds(run, shapes):
         for _, name, args, _, _ in calls:
             assert {key: args[key] for key in world} == world, name
             found.setdefault(name, []).append((args.get("bytes"), args.get("count")))
-        ran = rows.said["RAN"]
+        ran = rows.printed["RAN"]
         assert {"all_to_all_single", "all_to_all_uneven", "object"} <= set(ran)
         for name, (asked, facts) in OTHER_FACTS.items():
             expected = [fact for attempt, fact in zip(asked, facts) if attempt in ran]
@@ -239,7 +239,7 @@ dist.destroy_process_group()
         assert [row[2]["group_ranks"] for row in calls] == [[0, 1]] * 4
         groups = [row[2]["group_name"] for row in calls]
         assert groups[0] == "0"
-        assert groups[2] != groups[3] and {groups[2], groups[3]} == set(rows.said["NAMES"])
+        assert groups[2] != groups[3] and {groups[2], groups[3]} == set(rows.printed["NAMES"])
 
 
 def test_data_parallel_training(run):
@@ -272,7 +272,7 @@ dist.destroy_process_group()
     parameters = (32 * 64 + 64 + 64 * 8 + 8) * 4
     for rows in run(program):
         calls, works = split(rows)
-        assert rows.said["SIZE"] == [str(parameters)]
+        assert rows.printed["SIZE"] == [str(parameters)]
         assert sum(row[2]["bytes"] for row in calls) == 3 * parameters
         assert sum(row[2]["bytes"] for row in works) == 3 * parameters
         assert all(row[2]["group_name"] == "0" for row in rows)

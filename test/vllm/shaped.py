@@ -44,10 +44,10 @@ def cached(requests, generation):
     if generation == "0.9":
         return [SimpleNamespace(req_id=name, num_computed_tokens=count)
                 for name, count in zip(names, computed)]  # fmt: skip
-    told = SimpleNamespace(req_ids=names, num_computed_tokens=computed)
+    reported = SimpleNamespace(req_ids=names, num_computed_tokens=computed)
     if generation == "0.11.1":
-        told.num_output_tokens = [request.num_output_tokens for request in requests]
-    return told
+        reported.num_output_tokens = [request.num_output_tokens for request in requests]
+    return reported
 
 
 def scheduler_of(generation):
@@ -253,28 +253,28 @@ def vllm(generation="0.11.1"):
 
 def serve(host, tokens=3):
     """One request; everything that came out."""
-    told = [host.EngineArgs().create_engine_config(), host._CPUSHMDistributed(SimpleNamespace(
+    reported = [host.EngineArgs().create_engine_config(), host._CPUSHMDistributed(SimpleNamespace(
         unique_name="tp", ranks=[0])).communicator.ranks]  # fmt: skip
-    told.append(host.GroupCoordinator([[0]], group_name="tp").unique_name)
-    told.append(type(host.build_app(None)).__name__)
-    told.append(host.process_weights_after_loading("model", None))
+    reported.append(host.GroupCoordinator([[0]], group_name="tp").unique_name)
+    reported.append(type(host.build_app(None)).__name__)
+    reported.append(host.process_weights_after_loading("model", None))
     runner = host.GPUModelRunner(SimpleNamespace(additional_config={}), "cpu")
     worker, scheduler, core = host.Worker(runner), host.Scheduler(), host.EngineCore()
     front_end, queue = host.AsyncLLM(core), host.MessageQueue()
-    told += [runner._dummy_run(2048), runner._dummy_run(8, is_graph_capturing=True)]
-    told.append(asyncio.run(front_end.start_profile()))
+    reported += [runner._dummy_run(2048), runner._dummy_run(8, is_graph_capturing=True)]
+    reported.append(asyncio.run(front_end.start_profile()))
     request = Request("cmpl-1", tokens)
     state = host.OutputProcessor().add_request(request, "text")
     scheduler.add_request(request)
     while scheduler.requests:
         output = scheduler.schedule()
-        told.append(queue.dequeue(timeout=1))
-        told.append(worker.execute_model(scheduler_output=output))
+        reported.append(queue.dequeue(timeout=1))
+        reported.append(worker.execute_model(scheduler_output=output))
         scheduler.update_from_output(output, worker.sample_tokens())
         reason = FinishReason.LENGTH if not scheduler.requests else None
-        told.append(state.make_request_output([7], None, reason, None))
-    told += [worker.execute_dummy_batch(), asyncio.run(front_end.stop_profile()), core.profiled]
+        reported.append(state.make_request_output([7], None, reason, None))
+    reported += [worker.execute_dummy_batch(), asyncio.run(front_end.stop_profile()), core.profiled]
     engine = host.LLMEngine(None)
     engine.start_profile()
     engine.stop_profile()
-    return [*told, engine.profiled, runner.runs]
+    return [*reported, engine.profiled, runner.runs]

@@ -25,11 +25,11 @@ class Recorder:
     """Takes down the names of what is recorded."""
 
     def __init__(self):
-        self.told = []
+        self.reported = []
         self.fast = self
 
     def __getattr__(self, name):
-        return lambda *args, **kwargs: self.told.append((name, *args)) or 1
+        return lambda *args, **kwargs: self.reported.append((name, *args)) or 1
 
     def intern(self, name):
         return name
@@ -69,7 +69,7 @@ def plain(generation="0.11.1"):
 def ranges(recorder):
     """Begins of ranges and moments, in order."""
     kinds = ("range_push", "sonde_range_start", "sonde_mark")
-    return [told[1] for told in recorder.told if told[0] in kinds]
+    return [reported[1] for reported in recorder.reported if reported[0] in kinds]
 
 
 def test_a_request_is_told_and_served_the_same(recorder):
@@ -79,15 +79,20 @@ def test_a_request_is_told_and_served_the_same(recorder):
     lacks = [seam.title for seam in seams if seam.state != "applied"]
     assert lacks == ["profiler of a worker without a GPU"][: len(lacks)]
     assert steps == [0, "end", 1, "end", 2, "end"]
-    told = ranges(recorder)
-    assert told.count("engine step") == told.count("execute model") == told.count("output") == 3
-    assert [name for name in told if name in ("warm-up", "graph capture", "dummy batch")] == [
+    reported = ranges(recorder)
+    assert (
+        reported.count("engine step")
+        == reported.count("execute model")
+        == reported.count("output")
+        == 3
+    )
+    assert [name for name in reported if name in ("warm-up", "graph capture", "dummy batch")] == [
         "warm-up", "graph capture", "dummy batch",
     ]  # fmt: skip
     for once in ("request arrived", "request finished", "request ended"):
-        assert told.count(once) == 1, once
+        assert reported.count(once) == 1, once
     # As it comes, and at the session's first batch, which it was there before.
-    assert told.count("request queued") == 2
+    assert reported.count("request queued") == 2
 
 
 @pytest.mark.parametrize("generation", ["0.9", "0.10", "0.11.1"])
@@ -96,9 +101,13 @@ def test_releases_tell_of_running_requests_in_their_own_way(recorder, generation
     result, seams = serve_changed(generation)
     assert result == plain(generation)
     assert all(seam.is_on for seam in seams)
-    flows = [told[1] for told in recorder.told if told[0] == "sonde_flow_in"]
+    flows = [reported[1] for reported in recorder.reported if reported[0] == "sonde_flow_in"]
     assert flows.count("sonde.prefill 3") == 1 and flows.count("sonde.decode 1") == 2
-    counted = [(told[1], told[-1]) for told in recorder.told if told[0] == "sonde_counter"]
+    counted = [
+        (reported[1], reported[-1])
+        for reported in recorder.reported
+        if reported[0] == "sonde_counter"
+    ]
     assert [value for name, value in counted if name == "decode requests"] == [0, 1, 1]
 
 
@@ -175,7 +184,7 @@ def test_a_part_that_fails_costs_one_line(recorder, title, path, kind, capsys, m
     expected, _ = serve_changed()
     assert expected == plain()
     everything = ranges(recorder)
-    recorder.told.clear()
+    recorder.reported.clear()
     capsys.readouterr()
     seams = all_seams()
     (broken,) = [seam for seam in seams if seam.title == title]
@@ -248,11 +257,11 @@ def test_a_dump_of_a_compiled_model_says_what_is_missing(tmp_path, capsys):
             for seam in _dump.seams():
                 seam.install()
             host.GPUModelRunner(config, "cpu")
-        told = capsys.readouterr().err.count("start the server with --enforce-eager")
-        assert told == (not is_eager)
+        reported = capsys.readouterr().err.count("start the server with --enforce-eager")
+        assert reported == (not is_eager)
 
 
-def http(status, told, method="POST"):
+def http(status, reported, method="POST"):
     """One call through our middleware; the server answers with this status."""
 
     async def app(scope, receive, send):
@@ -260,14 +269,14 @@ def http(status, told, method="POST"):
         await send({"type": "http.response.body", "body": b"{}"})
 
     async def send(message):
-        told.append(message["type"])
+        reported.append(message["type"])
 
     scope = {"type": "http", "path": "/v1/completions", "method": method}
     asyncio.run(_front_end.RequestTimes(app)(scope, None, send))
 
 
 def marks(recorder, name):
-    return [told[-1] for told in recorder.told if told[:2] == ("sonde_mark", name)]
+    return [reported[-1] for reported in recorder.reported if reported[:2] == ("sonde_mark", name)]
 
 
 @pytest.mark.parametrize("status", [400, 404, 200])
@@ -291,17 +300,17 @@ def test_requests_whose_engine_died(recorder):
             seam.install()
         host.OutputProcessor.propagate_error(processor, OSError())
     ended = marks(recorder, "request ended")
-    assert [told["reason"] for told in ended] == ["engine died"] * 2
-    assert [told["key"] for told in ended] == [_marks.request_key(name) for name in "ab"]
+    assert [reported["reason"] for reported in ended] == ["engine died"] * 2
+    assert [reported["key"] for reported in ended] == [_marks.request_key(name) for name in "ab"]
 
 
 def test_how_a_request_is_sampled(recorder):
     sampling = SimpleNamespace(max_tokens=5, temperature=0.5, top_p=1.0, top_k=0, n=1, seed=None)
     request = SimpleNamespace(request_id="a", prompt_token_ids=[1, 2], sampling_params=sampling,
                               lora_request=SimpleNamespace(lora_name="fine"))  # fmt: skip
-    _front_end._tell_arrival(recorder, request)
-    (told,) = marks(recorder, "request arrived")
-    assert {**told, "key": 0} == {
+    _front_end._record_arrival(recorder, request)
+    (reported,) = marks(recorder, "request arrived")
+    assert {**reported, "key": 0} == {
         "request": "a", "key": 0, "age_ns": 0, "prompt_tokens": 2, "max_tokens": 5,
         "temperature": 0.5, "top_p": 1.0, "top_k": 0, "n": 1, "lora": "fine",
     }  # fmt: skip
@@ -321,18 +330,22 @@ def test_drafted_tokens(recorder):
     seam.parts = seam.parts[1:]
     seam.apply(SimpleNamespace(__name__="shaped", Scheduler=Scheduler))
     Scheduler().update_from_output(output, None)
-    flows = [told[1] for told in recorder.told if told[0] == "sonde_flow_in"]
+    flows = [reported[1] for reported in recorder.reported if reported[0] == "sonde_flow_in"]
     assert flows.index("sonde.drafted 3") < flows.index("sonde.output 3")
-    counted = {told[1]: told[-1] for told in recorder.told if told[0] == "sonde_counter"}
+    counted = {
+        reported[1]: reported[-1]
+        for reported in recorder.reported
+        if reported[0] == "sonde_counter"
+    }
     assert counted == {"drafted tokens": 3, "accepted draft tokens": 2} and seam.is_on
 
 
-@pytest.mark.parametrize("counts, told", [([1, 2], []), ([8, 9], [7]), (None, [-1])])
-def test_what_a_request_had_before_the_session(recorder, counts, told):
+@pytest.mark.parametrize("counts, reported", [([1, 2], []), ([8, 9], [7]), (None, [-1])])
+def test_what_a_request_had_before_the_session(recorder, counts, reported):
     """Said once, at its first output in the session; -1 where the release cannot say."""
     counts = iter(counts or [])
     detokenizer = SimpleNamespace()
-    if told != [-1]:
+    if reported != [-1]:
         detokenizer.num_output_tokens = lambda: next(counts)
     with shaped.vllm() as host:
         for seam in all_seams():
@@ -341,8 +354,8 @@ def test_what_a_request_had_before_the_session(recorder, counts, told):
         state.detokenizer = detokenizer
         for _ in range(2):
             state.make_request_output([7], None, None, None)
-    assert [mark["output_tokens"] for mark in marks(recorder, "request known")] == told
-    assert [call[1:2] for call in recorder.told].count(("sonde.token 1",)) == 2
+    assert [mark["output_tokens"] for mark in marks(recorder, "request known")] == reported
+    assert [call[1:2] for call in recorder.reported].count(("sonde.token 1",)) == 2
 
 
 def test_a_loop_that_is_busy_is_late(recorder):
@@ -357,7 +370,9 @@ def test_a_loop_that_is_busy_is_late(recorder):
         return seen
 
     seen_ns = asyncio.run(main())
-    told = [
-        told[-1] for told in recorder.told if told[:2] == ("sonde_counter", "event loop lag ms")
+    reported = [
+        reported[-1]
+        for reported in recorder.reported
+        if reported[:2] == ("sonde_counter", "event loop lag ms")
     ]
-    assert seen_ns >= 170e6 and max(told) >= 170
+    assert seen_ns >= 170e6 and max(reported) >= 170

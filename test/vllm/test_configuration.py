@@ -178,5 +178,5 @@ def test_where_a_server_is_configured(words, text, tmp_path):
 )
 def test_what_has_no_effect_is_named(given, capsys):
     _configuration.warn(given)
-    said = capsys.readouterr().err.splitlines()
-    assert len(said) == 1 and "torch_profiler_use_gzip has no effect" in said[0]
+    printed = capsys.readouterr().err.splitlines()
+    assert len(printed) == 1 and "torch_profiler_use_gzip has no effect" in printed[0]

@@ -62,13 +62,13 @@ def test_nothing_was_started(make_front_end, tmp_path):
 
 def test_each_lists_the_sessions_of_all(tmp_path, monkeypatch):
     session = _session.begin(str(tmp_path))
-    _status.tell(session, _status.RECORDING)
+    _status.publish(session, _status.RECORDING)
     here = dict(_status._states)
     monkeypatch.setattr(_status, "_states", {})  # another process
     assert _status.sessions() == []
     wanted = {"folder": session, "state": _status.RECORDING, "ranks": []}
     assert _status.sessions(str(tmp_path)) == [wanted]
-    _status.tell(session, _status.COMPLETE)
+    _status.publish(session, _status.COMPLETE)
     monkeypatch.setattr(_status, "_states", here)
     assert _status.sessions() == [{**wanted, "state": _status.COMPLETE}]
 

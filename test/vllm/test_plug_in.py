@@ -5,7 +5,7 @@ import json
 
 import pytest
 from vllm_server import Server
-from watched import await_line, one_more_session, said
+from watched import await_line, one_more_session, printed
 
 FIELDS = {"profiler": "torch", "torch_profiler_activities": ["CPU"],
           "torch_profiler_record_shapes": True, "torch_profiler_with_stack": True,
@@ -43,14 +43,14 @@ def count(rows, span, what):
 
 def test_every_field_of_the_configuration(server, rows):
     for field in ("torch_profiler_use_gzip", "torch_profiler_dump_cuda_time_total"):
-        assert said(server).count(f"sonde: {field} has no effect") == 1
+        assert printed(server).count(f"sonde: {field} has no effect") == 1
     span = server.first.span
     assert span.name.startswith("night_rank0_")
     # As vLLM counts: the start is the wait, the first engine step the warm-up, then three; the one
     # after them ends the session and stays open.
     assert count(rows, span, "step WHERE dur >= 0") == 3
-    told = rows(span, "SELECT name FROM slice WHERE name LIKE 'execute_%context%' ORDER BY ts")
-    assert [row["name"] for row in told] == [
+    reported = rows(span, "SELECT name FROM slice WHERE name LIKE 'execute_%context%' ORDER BY ts")
+    assert [row["name"] for row in reported] == [
         f"execute_1_context_0(sq0sk0sqsq0sqsk0)_generation_1(sq1sk{length}sqsq1sqsk{length})"
         for length in (3, 4, 5)
     ]
@@ -68,7 +68,7 @@ def test_the_front_end_takes_part(server, rows):
     assert folder.name.startswith("night_server_")
     assert count(rows, folder, "request r JOIN slice s USING (slice_id) "
                                "WHERE s.name = 'request'") == 1  # fmt: skip
-    assert "are open to whoever reaches" not in said(server), "who configured them knows"
+    assert "are open to whoever reaches" not in printed(server), "who configured them knows"
 
 
 def test_the_server_ends_in_a_session(server, rows):

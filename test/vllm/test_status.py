@@ -49,7 +49,7 @@ def call(app, path, method="GET"):
 async def server(scope, receive, send):
     """A vLLM whose profiling routes begin and end a session each."""
     if scope["path"].endswith("/start_profile"):
-        await asyncio.to_thread(_status.tell, "/one", _status.RECORDING)
+        await asyncio.to_thread(_status.publish, "/one", _status.RECORDING)
     await send({"type": "http.response.start", "status": 200, "headers": [(b"a", b"b")]})
     await send({"type": "http.response.body", "body": b""})
 
@@ -57,14 +57,14 @@ async def server(scope, receive, send):
 def test_a_session_is_complete_when_all_of_it_is(session):
     folder, span = str(session[0]), str(session[1])
     for own in (_status.RECORDING, _status.PARSING, _status.COMPLETE):
-        _status.tell(folder, own)
+        _status.publish(folder, own)
         wanted = _status.RECORDING if own == _status.RECORDING else _status.PARSING
         assert _status.sessions() == [
             {"folder": folder, "state": wanted, "ranks": [{"folder": span, "state": wanted}]}
         ]
     analysed(session[1])
     assert _status.sessions()[0]["state"] == _status.COMPLETE
-    _status.tell(folder, _status.FAILED)
+    _status.publish(folder, _status.FAILED)
     assert _status.sessions()[0]["state"] == _status.FAILED
     # Whoever tidies up meanwhile takes no more than what he removes.
     (session[0] / "gone_ascend_pt.capture").symlink_to("nowhere")
@@ -76,7 +76,7 @@ def test_a_parser_that_failed(session, monkeypatch):
     monkeypatch.setattr(_analyse, "_command", lambda *_: ["false"])
     _analyse.run_in_background([str(session[1])], on_end=lambda status: ended.set())
     assert ended.wait(60)
-    _status.tell(str(session[0]), _status.COMPLETE)
+    _status.publish(str(session[0]), _status.COMPLETE)
     assert _status.sessions()[0]["state"] == _status.FAILED
     assert _status.sessions()[0]["ranks"][0]["reason"] == "the parser ended without files"
     assert _status.wait(str(session[0])), "nobody waits for what cannot be made"
@@ -93,7 +93,7 @@ def test_a_parser_that_failed(session, monkeypatch):
 
 def test_waiting_ends_with_the_last_file(session):
     folder = str(session[0])
-    _status.tell(folder, _status.COMPLETE)
+    _status.publish(folder, _status.COMPLETE)
     waiting = threading.Thread(target=_status.wait, args=(folder,))
     waiting.start()
     waiting.join(0.2)
@@ -110,8 +110,8 @@ def test_routes():
     assert json.loads(body) == {"sessions": []}
     assert call(app, "/start_profile", "POST")[1] == {b"a": b"b", b"sonde-session": b"/one"}
     assert call(app, "/stop_profile", "POST")[1] == {b"a": b"b"}, "it ended none"
-    (told,) = json.loads(call(app, "/behind/a/proxy/profile_status")[2])["sessions"]
-    assert told == {"folder": "/one", "state": "recording", "ranks": []}
+    (reported,) = json.loads(call(app, "/behind/a/proxy/profile_status")[2])["sessions"]
+    assert reported == {"folder": "/one", "state": "recording", "ranks": []}
     assert call(app, "/profile_status", "POST")[1] == {b"a": b"b"}, "vLLM's own answer"
 
 
@@ -156,7 +156,7 @@ def test_parsers_of_a_process_wait_for_each_other(session, monkeypatch):
 def test_a_full_disk_is_a_failure_with_its_reason(session, monkeypatch):
     """Nothing can be written there: no file says that there was a parser, or which."""
     folder, span = str(session[0]), str(session[1])
-    _status.tell(folder, _status.COMPLETE)
+    _status.publish(folder, _status.COMPLETE)
     assert _status.sessions()[0]["state"] == _status.PARSING, "a parser will come"
     monkeypatch.setattr(_analyse, "_is_full", lambda span: True)
     for written in (None, ""):
@@ -173,7 +173,7 @@ def test_a_full_disk_is_a_failure_with_its_reason(session, monkeypatch):
 
 
 def test_complete_comes_after_the_store(session, monkeypatch):
-    _status.tell(str(session[0]), _status.COMPLETE)
+    _status.publish(str(session[0]), _status.COMPLETE)
     monkeypatch.setattr(_analyse, "_command", lambda *_: ["sleep", "60"])
     _analyse.run_in_background([str(session[1])], on_end=lambda status: None)
     analysed(session[1])

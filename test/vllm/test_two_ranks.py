@@ -64,8 +64,8 @@ def test_any_front_end_starts_and_stops(server, rows):
     for session in sessions:
         await_line(server, f"served: {session.folder}")
     for _ in range(6):
-        told = json.loads(server.call("/profile_status")[1])["sessions"]
-        assert [one["state"] for one in told] == 6 * ["complete"]
+        reported = json.loads(server.call("/profile_status")[1])["sessions"]
+        assert [one["state"] for one in reported] == 6 * ["complete"]
     for session in sessions:
         (row,) = rows(session.folder, "SELECT output_tokens, is_whole FROM request")
         assert row == {"output_tokens": TOKENS, "is_whole": 1}
@@ -95,22 +95,24 @@ def test_collectives_of_two_ranks(drafted, rows):
         # which numbers its groups.
         (group,) = {row["group_name"] for row in found}
         described = f"SELECT description FROM communication_group WHERE name = '{group}'"
-        (told,) = rows(span, described)
-        assert "tp:0" in (group, told["description"])
+        (reported,) = rows(span, described)
+        assert "tp:0" in (group, reported["description"])
         tasks = rows(span, "SELECT count(*) AS n FROM device_task WHERE name LIKE '%shm_%'")
         assert tasks[0]["n"] == 0, "they are no computing"
 
 
 def test_speculation_beside_the_counters(drafted, rows):
-    told = {name.removeprefix("vllm:spec_decode_num_"): n for name, n in drafted.counters.items()}
-    count, accepted = told["draft_tokens_total"], told["accepted_tokens_total"]
+    reported = {
+        name.removeprefix("vllm:spec_decode_num_"): n for name, n in drafted.counters.items()
+    }
+    count, accepted = reported["draft_tokens_total"], reported["accepted_tokens_total"]
     assert count > 0
     for table in ("request", "engine_step"):
         sql = f"SELECT sum(drafted_tokens) AS d, sum(accepted_tokens) AS a FROM {table}"
         (row,) = rows(drafted.folder, sql)
-        assert row["d"] == count and accepted - 3 <= row["a"] <= accepted, (row, told)
+        assert row["d"] == count and accepted - 3 <= row["a"] <= accepted, (row, reported)
     sql = "SELECT count(*) AS n FROM request_step WHERE drafted_tokens > 0"
-    assert rows(drafted.folder, sql)[0]["n"] == told["drafts_total"]
+    assert rows(drafted.folder, sql)[0]["n"] == reported["drafts_total"]
     text = (drafted.folder / "serving_summary.txt").read_text()
     assert f"speculation: {count:.0f} tokens drafted" in text
 

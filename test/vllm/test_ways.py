@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 from vllm_server import QUIET, Server
-from watched import IS_THOROUGH, await_line, said
+from watched import IS_THOROUGH, await_line, printed
 
 if not IS_THOROUGH:
     pytest.skip("with SONDE_VLLM_WAYS=all: half an hour", allow_module_level=True)
@@ -99,14 +99,14 @@ def test_a_server(
         counted = generated(server) - counted
         status, text = server.call("/profile_status")
         assert status == 200
-        (told,) = json.loads(text)["sessions"]
+        (reported,) = json.loads(text)["sessions"]
         after, _ = completion(server)
     assert before == during == after == plain
-    assert "not recorded" not in said(server), said(server)
+    assert "not recorded" not in printed(server), printed(server)
     is_opened = configuration in ("nothing", "plug-ins")
-    assert ("are open to whoever reaches" in said(server)) == is_opened
+    assert ("are open to whoever reaches" in printed(server)) == is_opened
     (session,) = folder.glob("server_*")
-    assert told["folder"] == str(session) and told["state"] == "complete"
+    assert reported["folder"] == str(session) and reported["state"] == "complete"
     (rank,) = folder.glob("*_ascend_pt")
     check_session(rows, session, usage, counted)
     assert rows(rank, "SELECT count(*) AS n FROM step WHERE dur >= 0")[0]["n"] == TOKENS
@@ -176,9 +176,9 @@ def test_closed_routes(sonde, vllm_python, model, tmp_path):
     with Server(vllm_python, model, tmp_path / "log", launcher) as server:
         assert server.profile("start")[0] == 404
         completion(server)
-    assert "are open" not in said(server)
+    assert "are open" not in printed(server)
     nothing = "nothing was recorded: sessions of the server: this server has no /start_profile"
-    assert nothing in said(server)
+    assert nothing in printed(server)
 
 
 FAULTS = """
@@ -239,8 +239,8 @@ def test_all_changes_fail_at_once(sonde, vllm_python, model, plain, tmp_path, ki
         assert completion(server)[0] == plain
     for title in ("engine steps", "steps of the ranks", "requests over HTTP"):
         line = f"not recorded from here on: {title} (LookupError: injected)"
-        assert said(server).count(line) == 1, said(server)
-        assert said(server).count(f"not recorded: {title}: LookupError: injected") == 1
+        assert printed(server).count(line) == 1, printed(server)
+        assert printed(server).count(f"not recorded: {title}: LookupError: injected") == 1
     assert list((tmp_path / "traces").glob("*_ascend_pt")), "operators are recorded all the same"
 
 
@@ -265,8 +265,8 @@ def test_the_variables_of_older_versions(vllm_python, model, installed, tmp_path
     assert status == 200 and [s["folder"] for s in json.loads(text)["sessions"]] == [str(session)]
     assert count(rows, session, "request r JOIN slice s USING (slice_id) "
                                 "WHERE s.name = 'request'") == 1  # fmt: skip
-    told = count(rows, span, "slice WHERE name LIKE 'execute_context%'")
-    assert told == count(rows, span, "step WHERE dur >= 0") == 4
+    reported = count(rows, span, "slice WHERE name LIKE 'execute_context%'")
+    assert reported == count(rows, span, "step WHERE dur >= 0") == 4
     assert count(rows, span, "framework_op WHERE input_shapes LIKE '%256%'") > 0
     assert count(rows, span, "callstack") == 0
 
@@ -308,7 +308,7 @@ def test_an_adapter_that_is_not_there(vllm_python, model, installed, tmp_path):
         assert server.profile("start")[0] == 200
         completion(server)
         assert server.profile("stop")[0] == 200
-        lines = [line for line in said(server).splitlines() if "sonde: " in line]
+        lines = [line for line in printed(server).splitlines() if "sonde: " in line]
     assert list(folder.glob("*.pt.trace.json.gz")), "vLLM's own profiler"
     assert lines and all("this process is not recorded" in line for line in lines), lines
 
@@ -325,7 +325,7 @@ def test_warm_up_of_a_compiled_server_is_no_step(sonde, vllm_python, model, tmp_
     (span,) = [path for path in (tmp_path / "profile").glob("*_ascend_pt")
                if rows(path, "SELECT count(*) AS n FROM step")[0]["n"]]  # fmt: skip
     assert [r["step_id"] for r in rows(span, "SELECT step_id FROM step ORDER BY ts")] == [0, 1, 2]
-    (told,) = rows(span, "SELECT count(*) AS n, max(ts + dur) AS last FROM slice "
+    (reported,) = rows(span, "SELECT count(*) AS n, max(ts + dur) AS last FROM slice "
                          "WHERE name = 'warm-up'")  # fmt: skip
-    assert told["n"] > 0
-    assert told["last"] <= rows(span, "SELECT min(ts) AS first FROM step")[0]["first"]
+    assert reported["n"] > 0
+    assert reported["last"] <= rows(span, "SELECT min(ts) AS first FROM step")[0]["first"]

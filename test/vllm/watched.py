@@ -24,12 +24,12 @@ def until(happened, server):
         time.sleep(0.2)
 
 
-def said(server):
+def printed(server):
     return server.log.read_text(errors="replace")
 
 
 def await_line(server, text):
-    until(lambda: text in said(server), server)
+    until(lambda: text in printed(server), server)
 
 
 def metrics(server):

@@ -62,7 +62,7 @@ def check(ground, disk, program):
 def rage(ground):
     disk = ground.folder / "disk"
     if not mount(disk):
-        ground.report.tell(disk="left out: needs root, others cannot mount a file system")
+        ground.report.show(disk="left out: needs root, others cannot mount a file system")
         return
     number = 0
     try:

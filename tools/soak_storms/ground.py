@@ -28,7 +28,7 @@ class Report:
             for name, value in figures.items():
                 self.figures[name] = self.figures.get(name, 0) + value
 
-    def tell(self, **figures):
+    def show(self, **figures):
         with self.lock:
             self.figures.update(figures)
 

@@ -80,4 +80,4 @@ def rage(ground):
     if page:
         page.end()
         megabytes, files = growth(sizes)
-        ground.report.tell(growth_mb=megabytes, growth_fds=files)
+        ground.report.show(growth_mb=megabytes, growth_fds=files)

@@ -148,7 +148,7 @@ def rage(ground):
     find = [ROOT / "setup" / "python.sh", "vllm", "--if-there"]
     python = subprocess.run(find, capture_output=True, text=True, check=False).stdout.strip()
     if not python:
-        ground.report.tell(server="left out: needs vllm, which make setup-vllm installs")
+        ground.report.show(server="left out: needs vllm, which make setup-vllm installs")
         return
     model, number, most = ground.folder / "model", 0, [0, 0]
     words = [python, ROOT / "examples" / "vllm" / "make_model.py", model]
@@ -163,4 +163,4 @@ def rage(ground):
             continue
         if len(sizes) >= 5:
             most = [max(pair) for pair in zip(most, growth(sizes), strict=True)]
-    ground.report.tell(server_growth_mb=most[0], server_growth_fds=most[1])
+    ground.report.show(server_growth_mb=most[0], server_growth_fds=most[1])

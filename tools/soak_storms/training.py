@@ -101,7 +101,7 @@ def rage(ground):
     try:
         import torch  # noqa: F401 - only whether it is there
     except ImportError:
-        ground.report.tell(training="left out: needs PyTorch")
+        ground.report.show(training="left out: needs PyTorch")
         return
     (ground.folder / "train.py").write_text(PROGRAM, encoding="utf-8")
     number = 0

@@ -62,7 +62,7 @@ def attach(module: Any) -> None:
 
 def _begin(framework: _frameworks.Framework, command: list[str]) -> None:
     """The first framework of the process."""
-    options = _options.read(lambda text: _report.say(text, error=True))
+    options = _options.read(lambda text: _report.log(text, error=True))
     _metadata.set_role("worker" if _works_for_a_rank(command) else "main")
     _load(framework)
     _metadata.watch_groups()
@@ -148,7 +148,7 @@ def _attach_dump(module: Any, command: list[str]) -> None:
     except (PathError, ProbeError, ScopeError) as problem:
         _refuse_dump(problem)
     except Exception as problem:  # noqa: BLE001: the boundary to the user's program
-        _report.say(f"nothing of this process is dumped: {problem}", error=True)
+        _report.log(f"nothing of this process is dumped: {problem}", error=True)
         _report.note("failed", str(problem))
 
 
@@ -178,7 +178,7 @@ def prepare(name: str) -> None:
 
 
 def _refuse_dump(problem: Exception) -> None:
-    _report.say(f"nothing is run with this configuration: {problem}", error=True)
+    _report.log(f"nothing is run with this configuration: {problem}", error=True)
     _report.note("failed", str(problem))
     raise SystemExit(2) from None
 
@@ -221,7 +221,7 @@ def _works_for_a_rank(command: list[str]) -> bool:
 
 
 def _fail(text: str) -> None:
-    _report.say(f"this process is not recorded: {text}", error=True)
+    _report.log(f"this process is not recorded: {text}", error=True)
     _report.note("failed", text)
 
 

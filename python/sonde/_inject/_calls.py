@@ -1,4 +1,4 @@
-"""Tells of the outermost calls of modules in each thread: when one begins and when it has ended.
+"""Reports the outermost calls of modules in each thread: when one begins and when it has ended.
 
 What a program calls first is hooked in its class, so that calls of it cost a microsecond and its
 inner modules nothing. Other modules that the program calls are met by a hook for all modules, which
@@ -18,8 +18,8 @@ from sonde._seams import Around
 
 
 class OutermostCalls:
-    """``begins(module)`` is asked at the begin of a call; where it says True ``ends()`` follows on
-    the same thread, also when the call raised."""
+    """``begins(module)`` is asked at the begin of a call; where it returns True ``ends()`` follows
+    on the same thread, also when the call raised."""
 
     def __init__(
         self, torch: Any, begins: Callable[[Any], Optional[bool]], ends: Callable[[], None]
@@ -27,7 +27,7 @@ class OutermostCalls:
         self._torch = torch
         self._begins = begins
         self._ends = ends
-        self._inside = threading.local()  # a call of which begins() said True
+        self._inside = threading.local()  # a call for which begins() returned True
         self._is_compiling = _dynamo.compiling_test(torch)
         core = getattr(torch, "_C", None)
         self._is_traced = getattr(core, "_get_tracing_state", lambda: None)

@@ -1,6 +1,6 @@
 """Requests to record from the daemon of msMonitor and dynolog (``MSMONITOR_USE_DAEMON=1``).
 
-A program tells the daemon that it is there (message ``ctxt``) and asks it every two seconds
+A program announces itself to the daemon (message ``ctxt``) and asks it every two seconds
 (``req``); the answer is empty, or the lines ``KEY=value`` that somebody sent by ``dyno nputrace``.
 They become a ``profiler_config.json`` in a folder of our own that the recorder watches, so that
 from there on a request is one of dynamic profiling.
@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any, Callable, Optional
 
 from sonde import _report
-from sonde._new_file import anew
+from sonde._new_file import create_new
 
 CONFIG_NAME = "profiler_config.json"
 _POLL_S = 2.0
@@ -39,7 +39,7 @@ _NO_JOB = 0
 
 
 class Refused(Exception):
-    """A request that cannot be heeded; the text says why."""
+    """A request that cannot be carried out; the text gives the reason."""
 
 
 class Client:
@@ -168,7 +168,7 @@ _EXPERIMENTAL: "dict[str, tuple[str, _Reader]]" = {
     "PROFILE_SYS_IO": ("sys_io", _switch),
     "PROFILE_SYS_INTERCONNECTION": ("sys_interconnection", _switch),
 }
-# What every request has and says nothing about steps.
+# Keys that every request has; they choose no steps.
 _OF_DAEMON = ("REQUEST_TRACE_ID", "REQUEST_GROUP_TRACE_ID", "PROFILE_START_ITERATION")
 _ABSENT = ("", "None")
 
@@ -229,7 +229,7 @@ class Watch:
                 self.poll()
             except Exception as problem:  # noqa: BLE001
                 if not self._ends.is_set():
-                    _report.say(f"requests of the daemon end here: {problem}", error=True)
+                    _report.log(f"requests of the daemon end here: {problem}", error=True)
                 return
             self._ends.wait(_POLL_S)
 
@@ -239,7 +239,7 @@ class Watch:
             if not self._is_known:
                 self._client.register(self._device)
                 self._is_known = True
-                _report.say(f"process {os.getpid()} asks the daemon '{_DAEMON}' when to record")
+                _report.log(f"process {os.getpid()} asks the daemon '{_DAEMON}' when to record")
             text = self._client.ask()
         except (ConnectionRefusedError, FileNotFoundError):
             self._is_known = False
@@ -252,7 +252,7 @@ class Watch:
 
     def _complain(self) -> None:
         if not self._has_complained:
-            _report.say(
+            _report.log(
                 f"MSMONITOR_USE_DAEMON=1, but no daemon '{_DAEMON}' listens on this machine: "
                 "start dynolog with --enable-ipc-monitor; it is asked until then"
             )
@@ -260,17 +260,17 @@ class Watch:
 
     def _take(self, text: str) -> None:
         if "NPU_MONITOR_START" in text:
-            _report.say("dyno npu-monitor has no effect: its metrics are not collected here")
+            _report.log("dyno npu-monitor has no effect: its metrics are not collected here")
             return
         try:
             config, unknown = read(text)
         except Refused as problem:
-            _report.say(f"a request of the daemon is not heeded: {problem}", error=True)
+            _report.log(f"a request of the daemon is ignored: {problem}", error=True)
             return
         if unknown:
-            _report.say(f"of a request of the daemon {', '.join(unknown)} has no effect")
+            _report.log(f"of a request of the daemon {', '.join(unknown)} has no effect")
         partial = os.path.join(self.folder, f"{CONFIG_NAME}.part")
-        with open(partial, "w", encoding="utf-8", opener=anew) as file:
+        with open(partial, "w", encoding="utf-8", opener=create_new) as file:
             json.dump(config, file)
         os.replace(partial, os.path.join(self.folder, CONFIG_NAME))
 

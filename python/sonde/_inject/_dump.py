@@ -1,7 +1,7 @@
 """``sonde run --dump-config``: dumps a program that knows nothing of it.
 
 Recording begins with the first call of an outermost module and lasts to the end of the step, which
-``_steps`` tells; between calls that alone make a step it rests. Calls that evaluate what the
+``_steps`` reports; between calls that alone make a step it rests. Calls that evaluate what the
 program trains are left out: eval mode, no gradients, and the module was called for training before.
 With a control address (``--control``) nothing is recorded until ``POST /dump`` asks for steps.
 """
@@ -166,7 +166,7 @@ class DumpRun:
                 if is_evaluation:
                     self._debugger.stop()
                 else:
-                    self._roots.discard(module)  # started anew, in the same step
+                    self._roots.discard(module)  # started again, in the same step
         return is_evaluation
 
     def _make(self) -> PrecisionDebugger:
@@ -179,7 +179,7 @@ class DumpRun:
             self._debugger = self._make()
         if self._is_waiting and not self._is_recording:
             self._debugger.set_init_step(self._steps.steps)
-        self._debugger.service.modules.tells_apart = True
+        self._debugger.service.modules.separates_models = True
         self._debugger.start(model=module)
 
     def _rest(self) -> None:
@@ -222,16 +222,16 @@ class DumpRun:
         if service.watched:
             count, where = service.collector.finds.count, service.config.dump_path
             found = f"found it in {count} call{'s'[: count > 1]}, see {where}" if count else "none"
-            _report.say(f"watched {_ranges(sorted(service.watched))}{who} for NaN: {found}")
+            _report.log(f"watched {_ranges(sorted(service.watched))}{who} for NaN: {found}")
             return
         if not service.recorded:
-            _report.say(
+            _report.log(
                 f"no step{who} was dumped: no call of a module was seen in a step to be recorded"
             )
             return
         service.stop()
         entries = sum(map(_entries, service.recorded.values()))
-        _report.say(
+        _report.log(
             f"dumped {_ranges(sorted(service.recorded))}{who}: {entries} entries in "
             f"{service.config.dump_path}"
             + (f"; {self._evaluated} calls of evaluation left out" if self._evaluated else "")
@@ -244,4 +244,4 @@ class DumpRun:
         self._is_over = True
         if self._debugger is not None:
             self._debugger.rest()
-        _report.say(f"nothing more of this process is dumped: {problem}", error=True)
+        _report.log(f"nothing more of this process is dumped: {problem}", error=True)

@@ -33,7 +33,7 @@ def listen(
         if rank == 0 and size > 1:
             ahead = _AHEAD if selection.is_running else 1
             order["from_step"] = selection.steps + ahead
-            missing = _hand_on(address, size, order)
+            missing = _forward(address, size, order)
             if missing:
                 return 502, json.dumps({"error": f"not reached: {', '.join(missing)}"})
         selection.order(read_order(order))
@@ -43,9 +43,9 @@ def listen(
         recorder = _recorder()
         used = recorder.control_listen(address_of(address, rank), _native.SessionConfig())
         recorder.control_route("/dump", answer)
-        _report.say(f"rank {rank} waits for POST /dump on {used}")
+        _report.log(f"rank {rank} waits for POST /dump on {used}")
     except (OSError, ValueError, _native.NativeError) as problem:
-        _report.say(f"no control address: {problem}", error=True)
+        _report.log(f"no control address: {problem}", error=True)
 
 
 def _recorder() -> _native.Recorder:
@@ -68,7 +68,7 @@ def address_of(address: str, rank: int) -> str:
     return f"{head}:{number + rank if number else 0}"
 
 
-def _hand_on(address: str, size: int, order: "dict[str, Any]") -> "list[str]":
+def _forward(address: str, size: int, order: "dict[str, Any]") -> "list[str]":
     """Gives an order to the other ranks; returns the addresses that did not take it."""
     missing = []
     for rank in range(1, size):

@@ -8,7 +8,7 @@ from sonde.session import _recording
 
 @dataclass(frozen=True)
 class StepCallbacks:
-    """What a framework's step hooks call; each hook says when."""
+    """The functions that a framework's step hooks call, each named after its moment."""
 
     begin: Callable[[], None]
     end: Callable[[], None]

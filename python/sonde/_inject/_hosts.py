@@ -1,7 +1,7 @@
 """The programs and libraries whose names Sonde changes: one entry each.
 
-``servers()`` are those that tell their steps themselves and start sessions (see ``Run``); the rest
-is what `sonde doctor` and the tests look up in the sources of a release.
+``servers()`` are those that report their steps themselves and start sessions (see ``Run``); the
+rest is what `sonde doctor` and the tests look up in the sources of a release.
 """
 
 from collections.abc import Sequence

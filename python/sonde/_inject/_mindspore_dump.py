@@ -1,5 +1,6 @@
 """``sonde run --dump-config`` for a MindSpore program: the probe follows the outermost cells of
-what is not compiled; compiled graphs are dumped by MindSpore itself (``_kernel_dump``).
+the program that are not compiled; compiled graphs are dumped by MindSpore itself
+(``_kernel_dump``).
 
 Threads: those of the steps, see ``_mindspore_steps``.
 """
@@ -44,7 +45,7 @@ class DumpRun:
             self._debugger.start(model=self._called)
         except Exception as problem:  # noqa: BLE001: the boundary to the user's program
             self._is_over = True
-            _report.say(f"nothing of this process is dumped: {problem}", error=True)
+            _report.log(f"nothing of this process is dumped: {problem}", error=True)
             _report.note("failed", str(problem))
 
     def _end(self) -> None:
@@ -60,9 +61,9 @@ class DumpRun:
         folder = os.path.abspath(str(self._debugger.config.dump_path))
         if os.path.isdir(folder) and os.listdir(folder):
             _report.note("dump", folder)
-            _report.say(f"dumped: {folder}")
+            _report.log(f"dumped: {folder}")
         else:
-            _report.say("nothing was dumped: no cell was called in a step that was asked for")
+            _report.log("nothing was dumped: no cell was called in a step that was asked for")
 
     def _in_child(self) -> None:
         self._is_over = True  # the files are the parent's

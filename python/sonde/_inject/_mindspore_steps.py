@@ -1,11 +1,11 @@
 """Finds out where the steps of a MindSpore program are, without its help.
 
-What a program calls from outside all cells (a cell, a function that ``jit`` compiled) is told by
-``sonde.mindspore._cells``. A step of training ends when each optimizer of the program has stepped
-(``_rounds``): an optimizer is a cell, which the program calls itself or another cell calls. Where
+``sonde.mindspore._cells`` reports what a program calls from outside all cells: a cell, or a
+function that ``jit`` compiled. A step of training ends when each optimizer of the program has
+stepped (``_rounds``): an optimizer is a cell, which the program calls itself or another cell calls. Where
 optimizers run inside compiled code, and where there is none, outermost calls make the steps
-(``_turns`` says which of them begin one). Cells that were switched to evaluation after training
-began are part of no step. docs/reference/steps.md says it to users.
+(``_turns`` decides which of them begin one). Cells that were switched to evaluation after training
+began are part of no step. Users read docs/reference/steps.md.
 
 From the first ``sonde.mindspore.step()`` on none of this ends or begins a step.
 Threads: callbacks run on the thread that does the work, under a lock of this object.
@@ -78,7 +78,7 @@ class StepHooks:
         """In the child of a fork, whose steps are its own; a thread may have held the lock."""
         self._forget()
 
-    # What is told
+    # Reports of the seams
 
     def _optimizer_made(self, optimizer: Any, *_: Any, **__: Any) -> Around:
         yield

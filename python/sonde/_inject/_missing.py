@@ -1,7 +1,6 @@
 """What to do where a program ends because a package of its guide is not installed.
 
-Asked once a process, by the start-up hook, after the interpreter has told the error in its own
-words.
+Asked once a process, by the start-up hook, after the interpreter has printed its own message.
 """
 
 import sys
@@ -19,7 +18,7 @@ _REMEDIES = {
     "vllm": _OTHER_PYTHON,
     "vllm_ascend": "it is installed beside vLLM on a machine with an NPU (`pip install "
     "vllm-ascend`); without it the same command of vLLM is recorded on the CPU or a GPU",
-    "vllm_mindspore": "it is built from source on a machine with an NPU, as its guide says; "
+    "vllm_mindspore": "it is built from source on a machine with an NPU, as its guide describes; "
     "without it `python3 -m vllm.entrypoints.openai.api_server` with the same options is recorded",
     "mindspore": f"`pip install mindspore`, or {_OTHER_PYTHON}",
     "mindspeed": "its guide clones it: put the clone on PYTHONPATH",

@@ -42,7 +42,7 @@ def _takes_over(profile_class: Any) -> Any:
             if run is not None and not run.wants_this_rank():
                 self._disabled = "this rank is not in the list of ranks"
             if run is not None and not run.leaves_it_to_the_program:
-                self._disabled = "the command line says when to record"
+                self._disabled = "the command line decides when to record"
             super().start()
 
         def _init(self) -> None:

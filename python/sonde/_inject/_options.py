@@ -28,7 +28,7 @@ class Options:
     step_end: int = -1
     step_mark: str = ""
     ranks: list[int] = field(default_factory=lambda: [-1])
-    level: str = ""  # as ``level_of`` says
+    level: str = ""  # a name that ``level_of`` knows
     export_type: list[str] = field(default_factory=lambda: ["text"])
     data_simplification: bool = False
     with_cpu: bool = True

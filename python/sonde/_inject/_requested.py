@@ -1,5 +1,5 @@
-"""What ``profiler_info.json`` says of a recording under ``sonde run``, and what a request (a body
-of ``POST /start_profile``, the watched file of dynamic profiling) changes of it.
+"""The facts in ``profiler_info.json`` on a recording under ``sonde run``, and what a request (a
+body of ``POST /start_profile``, the watched file of dynamic profiling) changes of it.
 """
 
 import json
@@ -68,7 +68,7 @@ def read(options: str) -> dict[str, Any]:
 
 
 def config(usual: dict[str, Any], asked: dict[str, Any]) -> dict[str, Any]:
-    """``usual`` with what a request said otherwise, under the names of either file."""
+    """``usual`` with the settings of a request in their place, under the names of either file."""
     switches = _switches(asked)
     common, experimental = dict(usual["common_config"]), dict(usual["experimental_config"])
     for name in ("record_shapes", "profile_memory", "with_stack", "with_modules"):
@@ -94,7 +94,7 @@ def metadata(asked: dict[str, Any]) -> dict[str, Any]:
 
 
 def without_effect(asked: dict[str, Any]) -> list[str]:
-    """A line for each thing that was asked for in vain."""
+    """A line for each setting of a request that has no effect."""
     switches = _switches(asked)
     names = [name for name in _OF_DEVICES if switches.get(name)]
     if _metrics(switches, "Level1") not in _METRICS.values():

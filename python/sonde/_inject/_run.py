@@ -44,8 +44,8 @@ class Run:
     """Recording of this process. Make one after the framework's import, then ``begin()``.
 
     ``framework``: the one that was imported first; another may join. ``server``: the module that
-    knows the server to which the process belongs, which tells the steps and starts sessions itself;
-    None for other programs.
+    knows the server to which the process belongs, which reports the steps and starts sessions
+    itself; None for other programs.
     """
 
     def __init__(self, framework: Framework, options: Options, server: Any = None) -> None:
@@ -108,7 +108,8 @@ class Run:
     # Life of the process
 
     def begin(self) -> None:
-        """Installs the step hooks and starts what is to start now. Raises ``NativeError``."""
+        """Installs the step hooks and starts the recording if it is to start now. Raises
+        ``NativeError``."""
         if self._server is not None:
             self._server.install(self._options, self._step_begins, self._step_ends)
             if self.leaves_it_to_the_program:
@@ -157,10 +158,10 @@ class Run:
     def yield_to_program(self) -> None:
         """A profiler of the program begins: the recording of the whole program ends here."""
         if self._recording.active and not self._unwanted:
-            _report.say(
+            _report.log(
                 "the program starts a profiler itself: from here on it decides what is recorded"
             )
-            self._tell(self._recording.stop())
+            self._report_recording(self._recording.stop())
         self._unwanted = True
         self._yielded = self._server is None
 
@@ -176,9 +177,9 @@ class Run:
 
         def report(status: int) -> None:
             if status == 0:
-                _report.say(f"parsed: {os.path.join(path, _analyse.OUTPUT_FOLDER)}")
+                _report.log(f"parsed: {os.path.join(path, _analyse.OUTPUT_FOLDER)}")
             else:
-                _report.say(f"not parsed, see {path}/logs/analyse.log", error=True)
+                _report.log(f"not parsed, see {path}/logs/analyse.log", error=True)
 
         if self._server is None:
             _analyse.run_in_background([path], on_end=report)
@@ -199,7 +200,7 @@ class Run:
             return
         self._end_sessions()
         for status in _analyse.wait_for_background():
-            _report.say(
+            _report.log(
                 f"sonde analyse ended with status {status}, see logs/analyse.log in the capture",
                 error=True,
             )
@@ -210,9 +211,9 @@ class Run:
             self._recording.discard()
         elif recorder.features() != 0:
             self._end_recording()
-        self._tell_if_too_short()
+        self._report_if_too_short()
 
-    def _tell_if_too_short(self) -> None:
+    def _report_if_too_short(self) -> None:
         """Where the program ended before the first step that was to be recorded."""
         schedule = self._native_schedule
         steps = self._step + self._rests
@@ -224,7 +225,7 @@ class Run:
             return  # one of a server's processes that have no steps
         what = f"ended after {steps} steps, before step {self._options.step_start}"
         _report.note("skipped", f"the program {what} (--profile-step-start)")
-        _report.say(f"process {os.getpid()} {what}: nothing of it was recorded")
+        _report.log(f"process {os.getpid()} {what}: nothing of it was recorded")
 
     def _end_recording(self) -> None:
         self._check_rank()
@@ -234,7 +235,7 @@ class Run:
         path = self._recording.stop()
         if self._is_helper or _report.has_launcher():
             return  # which parses after the command, also what was killed
-        self._tell(path)
+        self._report_recording(path)
         if self._options.analyse and _metadata.role() == "main":
             _analyse.run([path])
 
@@ -275,7 +276,7 @@ class Run:
             if os.getpid() == self._pid and self._server is None:
                 self._end_sessions()
         except Exception as problem:  # noqa: BLE001: the boundary to the user's program
-            _report.say(f"recording may be incomplete: {problem}", error=True)
+            _report.log(f"recording may be incomplete: {problem}", error=True)
 
     def _take_own_steps(self) -> None:
         """A forked child trains or infers: a process like others, unless it does so for its rank
@@ -320,19 +321,19 @@ class Run:
         path = self._recording.path
         if not path:
             return
-        self._tell(path)
+        self._report_recording(path)
         if self._options.analyse and _metadata.role() == "main":
             _analyse.run_in_background([path])
 
-    def _tell(self, path: str) -> None:
+    def _report_recording(self, path: str) -> None:
         status = _native.recorder().status()
         lost = f", {status.dropped:,} lost" if status.dropped else ""
         rank, _ = _metadata.rank()
         who = f"rank {rank}: " if rank >= 0 else ""
-        _report.say(f"{who}{status.records:,} records{lost} in {path}")
+        _report.log(f"{who}{status.records:,} records{lost} in {path}")
 
     def _session_event(self, event: int, options: str) -> None:
-        """Told by the recorder of every session in this process, whoever starts it."""
+        """Called by the recorder for every session in this process, whoever starts it."""
         try:
             if event == _native.EVENT_START:
                 self._note_capture(_native.recorder().session_path())
@@ -344,13 +345,13 @@ class Run:
                 self._settings.config = _requested.config(self._defaults, asked)
                 self._asked_metadata = _requested.metadata(asked)
                 for line in _requested.without_effect(asked):
-                    _report.say(line)
+                    _report.log(line)
                 self._recording.write_facts()
             elif event == _native.EVENT_STOP:
                 self._recording.write_facts()
                 threading.Thread(target=self._parse_when_idle, daemon=True).start()
         except Exception as problem:  # noqa: BLE001: the caller is native code
-            _report.say(f"recording may be incomplete: {problem}", error=True)
+            _report.log(f"recording may be incomplete: {problem}", error=True)
 
     def _note_capture(self, path: str) -> None:
         if self._server is not None and self._server.is_part(path):
@@ -363,7 +364,7 @@ class Run:
         path = recorder.session_path()
         while recorder.status().state == _native.STATE_RECORDING:
             time.sleep(_IDLE_POLL_S)
-        self._tell(path)
+        self._report_recording(path)
         if self._options.analyse:
             _analyse.run_in_background([path])
 
@@ -382,7 +383,7 @@ class Run:
         if self._options.control is not None:
             used = recorder.control_listen(self._options.control, defaults)
             _report.note("control", used)
-            _report.say(f"process {os.getpid()} waits for POST /start_profile on {used}")
+            _report.log(f"process {os.getpid()} waits for POST /start_profile on {used}")
 
     # Ranks
 
@@ -482,7 +483,7 @@ class Run:
         try:
             self._machine.change(action)
         except (_native.NativeError, OSError) as problem:
-            _report.say(f"recording failed: {problem}", error=True)
+            _report.log(f"recording failed: {problem}", error=True)
             _report.note("failed", str(problem))
 
 

@@ -5,7 +5,7 @@ parsed like all others; the program's own handler still writes its files, in tor
 first profiler that the program starts, the recording of the whole program has ended (what it has
 is kept), since a process records one capture at a time.
 
-Not used where the command line says when to record (steps, a control address): there the
+Not used where the command line decides when to record (steps, a control address): there the
 program's profiler remains torch's own.
 """
 
@@ -135,10 +135,10 @@ class TorchProfile(profile):
         self._fit_to_server()
 
     def _fit_to_server(self) -> None:
-        # A server's steps are told by its own seams.
+        # A server's own seams report its steps.
         self._marks_steps = self._marks_steps and not self.serves
         if self._folder is not None and self._folder.is_front_end:
-            self._disabled = "a front-end calls no operator"  # its requests are told otherwise
+            self._disabled = "a front-end calls no operator"  # its requests are recorded elsewhere
 
     def _settings(self) -> Settings:
         settings = super()._settings()
@@ -276,15 +276,15 @@ class TorchProfile(profile):
         self.add_metadata_json(key, value)
 
     def toggle_collection_dynamic(self, enable: bool, activities: Iterable[Any]) -> None:
-        """Has no effect, and says so."""
-        _report.say(
+        """Has no effect, and reports that."""
+        _report.log(
             "torch.profiler.profile.toggle_collection_dynamic has no effect under sonde run"
         )
 
 
 def _say_unknown(names: list[str]) -> None:
     for name in names:
-        _report.say(f"torch.profiler.profile({name}=...) has no effect under sonde run")
+        _report.log(f"torch.profiler.profile({name}=...) has no effect under sonde run")
 
 
 def _device_switches(options: Options, serves: bool) -> _ExperimentalConfig:

@@ -4,9 +4,9 @@ A step of training ends when each of its optimizers has stepped (``_rounds``); a
 gradient scaler leaves out counts. Step 0 begins with the first batch or call of a module in
 training after an optimizer was made; the step in which the model is switched to evaluation begins
 again when it is switched back. In a program without an optimizer outermost calls of modules make
-the steps (``_calls`` sees them, ``_turns`` says which of them begin one); where gradients are
+the steps (``_calls`` sees them, ``_turns`` decides which of them begin one); where gradients are
 computed behind such calls, a step lasts to the next of them. Calls that overlap, on several
-threads, are steps beside each other. docs/reference/steps.md says it to users; a profile and a
+threads, are steps in parallel. Users read docs/reference/steps.md; a profile and a
 dump both take their steps from here.
 
 From the first ``sonde.torch.step()`` on, and where a name of steps was given, none of this ends or
@@ -84,7 +84,7 @@ class StepHooks:
         self._rest = self._steps.guarded(rest)
         self._loads_data = loads_data
         self._doubts: set[str] = set()
-        self._is_marked = False  # the program says where steps are
+        self._is_marked = False  # the program marks its steps
         self._has_optimizer = False
         self._updated = False  # an optimizer has ended a step
         self._has_batches = False
@@ -116,8 +116,8 @@ class StepHooks:
         self._had_backward = False  # since the step began
 
     def install(self, sees_calls: bool = True) -> None:
-        """Puts the hooks in place. ``sees_calls`` false: the owner tells ``calls`` of outermost
-        calls itself."""
+        """Puts the hooks in place. ``sees_calls`` false: the owner reports to ``calls`` the
+        outermost calls."""
         self._hooks_classes = sees_calls
         if self._mark:
             self._is_marked = True
@@ -264,7 +264,7 @@ class StepHooks:
     def _doubt(self, why: str) -> None:
         if why not in self._doubts:
             self._doubts.add(why)
-            _report.say(_DOUBT.format(why=why))
+            _report.log(_DOUBT.format(why=why))
 
     # Steps that the program marks
 

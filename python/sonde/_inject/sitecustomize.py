@@ -13,7 +13,7 @@ _FRAMEWORKS = ("torch", "mindspore")
 
 
 class _Finder:
-    """Finds a framework as everybody else would and has us told when its import is over.
+    """Finds a framework as everybody else would and calls us when its import is over.
 
     Also finds the package ``sonde`` that this file belongs to, installed or not, unless the program
     has a module of that name that is another.
@@ -134,7 +134,7 @@ def _complain(problem):
 
             traceback.print_exc()
     except BaseException:
-        pass  # no standard error to say it on
+        pass  # no standard error to report it on
 
 
 def _has_another_sonde():
@@ -159,7 +159,7 @@ def _spec_of_sonde():
 
 
 def _note_end_without_framework():
-    """At exit: tells the launcher that this program never imported a framework."""
+    """At exit: reports to the launcher that this program never imported a framework."""
     path = os.environ.get("SONDE_RUN_LIST")
     if not path or any(name in sys.modules for name in _FRAMEWORKS):
         return
@@ -178,11 +178,11 @@ def _note_end_without_framework():
 
 
 def _explain_missing_packages():
-    """Where the program ends because it has no such package, one line says what to do."""
-    tell = sys.excepthook
+    """Where the program ends because it has no such package, one line advises what to do."""
+    usual = sys.excepthook
 
     def excepthook(kind, problem, traceback):
-        tell(kind, problem, traceback)
+        usual(kind, problem, traceback)
         if issubclass(kind, ModuleNotFoundError):
             _explain_missing(problem.name)
 

@@ -1,10 +1,11 @@
 """Runs a function once a module's own code has run, however the module comes to be imported.
 
 Modules that are loaded already are handled at once, those that are being loaded when they are done.
-A finder in front of the others hands out a loader that tells us; it stays, so that it also sees the
-import after one that failed, a reload, and a module whose spec somebody asked for before. A module
-that runs as ``__main__`` (``python -m``) has no import: its code gets a call of ours in front of
-its last part, ``if __name__ == "__main__"``. What came past our finder is found at the next import.
+A finder in front of the others returns a loader that notifies us; it stays, so that it also sees
+the import after one that failed, a reload, and a module whose spec somebody asked for before. A
+module that runs as ``__main__`` (``python -m``) has no import: its code gets a call of ours in
+front of its last part, ``if __name__ == "__main__"``. What came past
+our finder is found at the next import.
 
 Threads: any; functions are called on the thread that imports.
 """
@@ -27,7 +28,7 @@ _MAIN = ("__main__", "__mp_main__")
 
 
 class _Loader(importlib.abc.Loader):
-    """The module's own loader, with us told at its end."""
+    """The module's own loader, which notifies us at its end."""
 
     def __init__(self, inner: Any, name: str) -> None:
         self._inner = inner
@@ -55,13 +56,13 @@ class _Loader(importlib.abc.Loader):
         """For ``python -m``."""
         code = self._inner.get_code(name)
         try:
-            return _told_in_main(self._inner, name, code) or code
-        except Exception:  # noqa: BLE001: what it cannot be told in stays as it is
+            return _with_run_main(self._inner, name, code) or code
+        except Exception:  # noqa: BLE001: code that cannot be changed stays as it is
             return code
 
 
 class _Finder(importlib.abc.MetaPathFinder):
-    """Finds the awaited modules as everybody else would, with a loader that tells us."""
+    """Finds the awaited modules as everybody else would, with a loader that notifies us."""
 
     def __init__(self) -> None:
         self.changes: dict[str, list[Change]] = {}
@@ -93,12 +94,12 @@ class _Finder(importlib.abc.MetaPathFinder):
         changes.append(change)
         module = _main_of(name)
         if module is not None:
-            _tell(change, module)
+            _apply(change, module)
         module = sys.modules.get(name)
         if module is None:
             self._past.add(name)
         elif not _becomes_loaded(module, name) and not _is_loading(module):
-            _tell(change, module)
+            _apply(change, module)
         else:
             self._past.add(name)
 
@@ -106,7 +107,7 @@ class _Finder(importlib.abc.MetaPathFinder):
         """The module's code has run."""
         self._past.discard(name)
         for change in list(self.changes.get(name, ())):
-            _tell(change, module)
+            _apply(change, module)
 
     def look_around(self) -> None:
         """Finds awaited modules that came another way than through our loader."""
@@ -128,7 +129,7 @@ def when_imported(name: str, change: Change) -> None:
 
 
 def look_around() -> None:
-    """Handles what was imported past us. For those who are about to tell the state."""
+    """Handles what was imported past us. For callers that are about to report the state."""
     _finder.look_around()
 
 
@@ -139,11 +140,11 @@ def run_main(scope: "dict[str, Any]", name: str) -> None:
         _finder.loaded(name, module)
 
 
-def _tell(change: Change, module: Any) -> None:
+def _apply(change: Change, module: Any) -> None:
     try:
         change(module)
     except Exception as problem:  # noqa: BLE001: the program must go on without us
-        _report.say(f"nothing follows the import of {module.__name__}: {problem!r}", error=True)
+        _report.log(f"nothing follows the import of {module.__name__}: {problem!r}", error=True)
 
 
 def _is_loading(module: Any) -> bool:
@@ -178,7 +179,7 @@ def _main_of(name: str) -> Optional[ModuleType]:
     return module if module is not None and getattr(spec, "name", None) == name else None
 
 
-def _told_in_main(loader: Any, name: str, code: Optional[CodeType]) -> Optional[CodeType]:
+def _with_run_main(loader: Any, name: str, code: Optional[CodeType]) -> Optional[CodeType]:
     """The module's code that calls ``run_main`` before its last part, None without that part."""
     source = loader.get_source(name)
     if code is None or source is None:

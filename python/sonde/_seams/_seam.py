@@ -2,8 +2,8 @@
 changed together or not at all.
 
 Nothing of ours raises into the host. A seam whose names are not there changes nothing; one whose
-own code fails says so in one line and switches itself off, so that the host's functions are called
-as if it were not there. What became of each is told to the launcher, and by ``states()`` to
+own code fails reports it in one line and switches itself off, so that the host's functions are
+called as if it were not there. The state of each goes to the launcher, and by ``states()`` to
 captures.
 
 Threads: any.
@@ -154,7 +154,7 @@ class Seam:
     def _lose(self, why: str, problem: Optional[BaseException] = None) -> None:
         self.detail = why
         _report.note("lost", f"{self.title}: {why}")
-        _report.say(f"not recorded from here on: {self.title} ({why})", error=True)
+        _report.log(f"not recorded from here on: {self.title} ({why})", error=True)
         if problem is not None and os.environ.get("SONDE_DEBUG") == "1":
             traceback.print_exception(
                 type(problem), problem, problem.__traceback__, file=sys.stderr

@@ -43,7 +43,7 @@ def _open() -> ctypes.PyDLL:
 
 
 def version() -> str:
-    """Of the MindSpore that is imported; empty for one that does not say."""
+    """Of the MindSpore that is imported; empty for one without a version."""
     return str(getattr(sys.modules.get("mindspore"), "__version__", ""))
 
 

@@ -1,7 +1,7 @@
 """Calls of cells: a range for each while modules are recorded, and who called first.
 
 ``nn.Cell.__call__`` is replaced on its class, which reaches every cell; inside compiled code no
-cell is called, and what it runs is told apart by the scopes in the names of its kernels. Functions
+cell is called, and its work is recognized by the scopes in the names of its kernels. Functions
 that ``jit`` compiled are calls, too. Nothing is changed in ``construct``, which MindSpore parses
 from its source.
 
@@ -39,7 +39,7 @@ def listen(begins: Listener, ends: Listener) -> None:
 
 
 def forget_listeners() -> None:
-    """For tests, and for a child of a fork that counts anew."""
+    """For tests, and for a child of a fork that starts to count again."""
     _begin_listeners.clear()
     _end_listeners.clear()
 
@@ -80,7 +80,7 @@ def _cell_call(original: Any) -> Any:
         local.depth = depth + 1
         begun = 0
         if not depth:
-            _tell(_begin_listeners, cell)
+            _notify(_begin_listeners, cell)
         if features.value & modules:
             entry = known.get(id(cell))
             if entry is None or entry[0]() is not cell:
@@ -93,7 +93,7 @@ def _cell_call(original: Any) -> Any:
                 _end_cell(begun)
             local.depth = depth
             if not depth:
-                _tell(_end_listeners, cell)
+                _notify(_end_listeners, cell)
 
     return call
 
@@ -106,17 +106,17 @@ def _jit_call(original: Any) -> Any:
             return original(executor, *args, **kwargs)
         _local.depth = 1
         function = getattr(executor.fn, "__func__", executor.fn)
-        _tell(_begin_listeners, function)
+        _notify(_begin_listeners, function)
         try:
             return original(executor, *args, **kwargs)
         finally:
             _local.depth = 0
-            _tell(_end_listeners, function)
+            _notify(_end_listeners, function)
 
     return call
 
 
-def _tell(listeners: "list[Listener]", called: Any) -> None:
+def _notify(listeners: "list[Listener]", called: Any) -> None:
     for listener in listeners:
         listener(called)
 

@@ -104,7 +104,7 @@ def _init(interface: Any) -> None:
 
 def _start(interface: Any) -> None:
     if not interface.is_initialized or _recording is None:
-        _report.say("MindSpore's profiler was started before it was initialized", error=True)
+        _report.log("MindSpore's profiler was started before it was initialized", error=True)
         return
     if owner is not None and not owner.wants_this_rank():
         return
@@ -172,7 +172,7 @@ def analyse(path: str, *_: Any, **__: Any) -> None:
     """Parses a span folder, or every one directly below a folder. Problems are printed."""
     spans = spans_of(path)
     if not spans:
-        _report.say(
+        _report.log(
             f"Invalid path: {path}. Expected a *_ascend_ms directory or a parent directory of "
             "multiple *_ascend_ms",
             error=True,
@@ -183,7 +183,7 @@ def analyse(path: str, *_: Any, **__: Any) -> None:
     try:
         _with_progress(spans)
     except _native.NativeError as problem:
-        _report.say(str(problem), error=True)
+        _report.log(str(problem), error=True)
 
 
 def spans_of(path: str) -> "list[str]":

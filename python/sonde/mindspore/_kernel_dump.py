@@ -10,7 +10,7 @@ import os
 import re
 from typing import Any, Optional
 
-from sonde._new_file import anew
+from sonde._new_file import create_new
 from sonde.torch.precision import _config, _errors
 from sonde.torch.precision._config import Config
 
@@ -41,7 +41,7 @@ def prepare(config_path: str) -> Optional[str]:
         return None
     os.makedirs(folder, exist_ok=True)
     path = os.path.join(folder, FILE)
-    with open(path, "w", encoding="utf-8", opener=anew) as file:
+    with open(path, "w", encoding="utf-8", opener=create_new) as file:
         json.dump(settings(config, folder), file, indent=4)
     os.environ[VARIABLE] = path
     return path

@@ -1,5 +1,5 @@
-"""A recording as every framework has it: when it runs (schedule), what is asked of it (levels,
-metrics, activities), where it lies and what becomes of it (handlers), and what is known of the
+"""A recording as every framework has it: when it runs (schedule), its settings (levels,
+metrics, activities), where its files go (handlers), and the facts on the
 process (rank, groups, variables).
 
 Knows no framework: what needs PyTorch is in ``sonde.torch``. Nothing here is public;

@@ -1,4 +1,4 @@
-"""What a program says about its recordings: metadata and a trace id, with their limits."""
+"""What a program adds to its recordings: metadata and a trace id, with their limits."""
 
 import json
 import uuid

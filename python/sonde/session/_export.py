@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from typing import Any, Optional
 
 from sonde import _analyse, _native
-from sonde._new_file import anew
+from sonde._new_file import create_new
 from sonde.session import _console
 
 _STACK_METRICS = {
@@ -86,11 +86,11 @@ def copy(source: str, output_path: str) -> None:
     _make_parent(output_path)
     partial = f"{output_path}.{os.getpid()}.part"
     if output_path.endswith(".gz"):
-        with open(source, "rb") as reader, open(partial, "wb", opener=anew) as file:
+        with open(source, "rb") as reader, open(partial, "wb", opener=create_new) as file:
             with gzip.GzipFile(output_path, "wb", compresslevel=1, fileobj=file) as writer:
                 shutil.copyfileobj(reader, writer, 1 << 20)
     else:
-        with open(source, "rb") as reader, open(partial, "wb", opener=anew) as writer:
+        with open(source, "rb") as reader, open(partial, "wb", opener=create_new) as writer:
             shutil.copyfileobj(reader, writer, 1 << 20)
     os.replace(partial, output_path)
 
@@ -232,6 +232,6 @@ def _write_text(path: str, text: str) -> None:
     _make_parent(path)
     partial = f"{path}.{os.getpid()}.part"
     data = text.encode("utf-8")
-    with open(partial, "wb", opener=anew) as file:
+    with open(partial, "wb", opener=create_new) as file:
         file.write(gzip.compress(data, compresslevel=1) if path.endswith(".gz") else data)
     os.replace(partial, path)

@@ -3,7 +3,7 @@
 Each is one JSON value under a fixed key of ``sonde_metadata``:
 
 ``profiler_config``      object ``config`` of ``profiler_info.json``
-``rank``, ``world_size`` numbers, -1 where unknown; ``rank_source`` says who knew: ``RANK``
+``rank``, ``world_size`` numbers, -1 where unknown; ``rank_source`` names the source: ``RANK``
                          (environment), ``torch.distributed`` or ``none``
 ``local_rank``, ``local_world_size``  the same among the ranks of this machine: the number of the
                          device where the CPU stands in for it
@@ -131,7 +131,7 @@ def _of_mindspore(name: str) -> tuple[str, ...]:
 
 
 def local_rank() -> int:
-    """Number of this rank among those of its machine, -1 where nobody has said.
+    """Number of this rank among those of its machine, -1 where it is unknown.
 
     A helper process has the variable of its rank, too: it works for the same device.
     """
@@ -139,7 +139,7 @@ def local_rank() -> int:
 
 
 def local_world_size() -> int:
-    """Number of ranks on this machine, -1 where nobody has said."""
+    """Number of ranks on this machine, -1 where it is unknown."""
     return _first_number(_LOCAL_SIZE_VARIABLES)
 
 
@@ -159,7 +159,7 @@ def parallel_groups() -> dict[str, Any]:
 
 def note_groups() -> None:
     """Takes down the groups that exist now: programs destroy them before they end. What torch keeps
-    of them is private, and may change any day: then one issue of the capture says so."""
+    of them is private, and may change any day: then one issue of the capture reports it."""
     global _groups_failed
     if _groups_failed:
         return

@@ -1,7 +1,7 @@
 """Names of what torch compiled.
 
 Compiled code names its regions and kernels only where torch's flag says that a profiler runs, and
-by a class that does nothing unless that is torch's own. Both change while something is recorded.
+by a class that does nothing unless that is torch's own. We change both while something is recorded.
 Threads: any.
 """
 
@@ -32,7 +32,7 @@ def watch() -> None:
 
 def seams() -> tuple[Seam, ...]:
     """Applied while something is recorded."""
-    part = Part("_C._profiler._RecordFunctionFast", replace=_told)
+    part = Part("_C._profiler._RecordFunctionFast", replace=_recording_region)
     return (Seam("names of compiled regions", "torch", (part,), is_extra=True),)
 
 
@@ -40,7 +40,7 @@ def _is_torch_profiling() -> bool:
     return bool(getattr(sys.modules["torch"]._C._autograd, "_profiler_enabled", bool)())
 
 
-def _told(original: Any) -> Any:
+def _recording_region(original: Any) -> Any:
     def region(name: str, *args: Any, **kwargs: Any) -> Any:
         if _is_torch_profiling():
             return original(name, *args, **kwargs)

@@ -5,7 +5,7 @@ others, ``libsonde_nvidia.so`` once a torch for CUDA has begun to use a GPU.
 Not before: asking whether there is a GPU would start CUDA's driver, and processes that are forked
 afterwards could not use it. The adapters follow the recorder's sessions by themselves. Threads:
 any. Nothing raises: a program whose device cannot be recorded is recorded without, and one line
-says so.
+reports it.
 """
 
 import ctypes
@@ -46,7 +46,7 @@ def _attach(vendor: str, device: str) -> None:
         return
     problem = _open(vendor)
     if problem:
-        _report.say(f"tasks of the {device} are not recorded: {problem}", error=True)
+        _report.log(f"tasks of the {device} are not recorded: {problem}", error=True)
 
 
 def _open(vendor: str) -> str:

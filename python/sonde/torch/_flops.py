@@ -126,7 +126,7 @@ def _count(name: str, formula: Callable[..., int], args: Any, kwargs: "dict[str,
     """-1 where the call is not one that the formula knows."""
     try:
         return formula(*args, **_positional(kwargs))
-    except Exception as problem:  # the call itself will say what is wrong, if anything is
+    except Exception as problem:  # the call itself reports a wrong argument
         _console.warning(f"Failed to count the FLOPs of {name}: {problem}")
         return -1
 

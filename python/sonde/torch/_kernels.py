@@ -1,8 +1,8 @@
 """Kernels that Inductor generated for the CPU: each call is an operator of the recording.
 
-Generated modules call their kernels by names in their own global scope, and torch tells no observer
-of it. While something is recorded those names lead to functions that tell the adapter; what was
-compiled, and the key under which torch keeps it, stay as they are. Threads: any.
+Generated modules call their kernels by names in their own global scope, and torch reports them to
+no observer. While something is recorded those names lead to functions that notify the adapter; what
+was compiled, and the key under which torch keeps it, stay as they are. Threads: any.
 """
 
 import sys
@@ -62,9 +62,9 @@ class _Kernels:
     def _lead_to_us(self, scope: dict[str, Any]) -> None:
         for name, value in list(scope.items()):
             if name.startswith(_PREFIX) and isinstance(value, _BUILTIN):
-                scope[name] = self._told(value, _native.recorder().intern(name))
+                scope[name] = self._recorded(value, _native.recorder().intern(name))
 
-    def _told(self, kernel: Any, number: int) -> Any:
+    def _recorded(self, kernel: Any, number: int) -> Any:
         begin, end = self._begin, self._end
 
         def call(*args: Any) -> Any:

@@ -12,7 +12,7 @@ import shutil
 import subprocess
 from typing import Any, Optional
 
-from sonde._new_file import anew
+from sonde._new_file import create_new
 
 _TIMEOUT_S = 120
 _COMPILERS = ("c++", "g++", "clang++")
@@ -145,7 +145,7 @@ def _keep(path: str, offsets: "dict[str, int]") -> None:
     partial = f"{path}.{os.getpid()}.part"
     try:
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(partial, "w", encoding="utf-8", opener=anew) as file:
+        with open(partial, "w", encoding="utf-8", opener=create_new) as file:
             json.dump(offsets, file)
         os.replace(partial, path)
     except OSError:

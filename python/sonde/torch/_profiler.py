@@ -209,7 +209,7 @@ class _KinetoProfile(Annotations):
         """Writes memory over time (bytes, microseconds) to ``.json``, ``.json.gz``, ``.html``.
 
         Needs ``record_shapes``, ``profile_memory`` and ``with_stack`` or ``with_modules``. The
-        categories of tensors are not told apart: every byte counts as unknown.
+        categories of tensors are not distinguished: every byte counts as unknown.
         """
         missing = [name for name in ("record_shapes", "profile_memory") if not getattr(self, name)]
         if not (self.with_stack or self.with_modules):

@@ -273,8 +273,8 @@ class _Builder:
         return self._make(kind, fields)
 
     def works(self, rows: list[Any], launchers: dict[int, Any]) -> list[Any]:
-        """Of kernels, copies and fills of a device. Those that an operator launched are told to it,
-        too: torch's classes take the operators' device times from there."""
+        """Of kernels, copies and fills of a device. Those that an operator launched are added to
+        it, too: torch's classes take the operators' device times from there."""
         found = []
         for row in rows:
             args = row["args"]
@@ -361,7 +361,7 @@ def _is_nested(shape: Any) -> bool:
 
 
 def _flops(name: str, dims: list[Any]) -> int:
-    """By torch's formulas, as far as the shapes of the inputs tell: not those of ``conv2d``."""
+    """By torch's formulas, as far as the input shapes suffice: not those of ``conv2d``."""
     if name in ("aten::add", "aten::mul"):
         return math.prod(dims[0]) if dims else 0
     first = {"aten::mm": 0, "aten::bmm": 0, "aten::addmm": 1, "aten::baddbmm": 1}.get(name)

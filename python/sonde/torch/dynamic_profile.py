@@ -24,7 +24,7 @@ import time
 from typing import Any, Optional
 
 from sonde import _step_mark
-from sonde._new_file import anew, going_on
+from sonde._new_file import create_new, going_on
 from sonde.session import _console, _metadata, _place
 from sonde.session._enums import AiCMetrics, ExportType, HostSystem, ProfilerActivity, ProfilerLevel
 from sonde.session._experimental import _ExperimentalConfig
@@ -105,7 +105,7 @@ class _Watcher:
             self._start_if_due()
 
     def start_now(self, config: "dict[str, Any]") -> None:
-        """Starts at this step, whatever the file says."""
+        """Starts at this step, whatever the file asks for."""
         if self._prof is not None or live_profiles():
             self.log.error(
                 "Profiler already started. "
@@ -204,7 +204,7 @@ class _LogFile(logging.handlers.RotatingFileHandler):
 def _write_defaults(path: str) -> None:
     """Whole or not at all: several ranks may do this at once."""
     partial = f"{path}.{os.getpid()}.part"
-    with open(partial, "w", encoding="utf-8", opener=anew) as file:
+    with open(partial, "w", encoding="utf-8", opener=create_new) as file:
         json.dump(DEFAULTS, file, indent=4)
     os.replace(partial, path)
 
@@ -326,7 +326,7 @@ def step() -> None:
 
 @_console.guarded()
 def start(config_path: Optional[str] = None) -> None:
-    """Starts recording at this step, as another file (None: the watched one) says."""
+    """Starts recording at this step, with the settings of another file (None: the watched one)."""
     if _watcher is None:
         _console.error("dynamic_profile.start needs dynamic_profile.init first")
         return

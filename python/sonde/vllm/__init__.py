@@ -4,7 +4,7 @@ Two ways in: ``sonde run -- vllm serve ...``, and the entry point of the group
 ``vllm.general_plugins``, which vLLM calls in each of its processes (``SONDE=1`` switches it on).
 ``POST /start_profile`` and ``/stop_profile`` then record with Sonde on every rank. Dumps need no
 switch: a server is dumped whose ``--additional-config`` has a ``dump_config``; a program with
-``LLM(additional_config=...)`` says ``SONDE=1``.
+``LLM(additional_config=...)`` sets ``SONDE=1``.
 """
 
 import os

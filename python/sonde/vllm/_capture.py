@@ -62,7 +62,7 @@ class ProcessCapture:
             recording.start()
             self._recording = recording
         except (_native.NativeError, OSError) as problem:
-            _report.say(f"{self._name} is not recorded: {problem}", error=True)
+            _report.log(f"{self._name} is not recorded: {problem}", error=True)
 
     def stop(self) -> None:
         """Ends the capture; it is safe on disk then."""
@@ -72,7 +72,7 @@ class ProcessCapture:
         try:
             recording.stop()
         except (_native.NativeError, OSError) as problem:
-            _report.say(f"the recording of {self._name} is incomplete: {problem}", error=True)
+            _report.log(f"the recording of {self._name} is incomplete: {problem}", error=True)
 
 
 def parse(path: str, on_end: Callable[[int], None]) -> None:
@@ -88,25 +88,25 @@ def analyse(session: Optional[str]) -> None:
     if session is None:
         return
     if not options.analyse:
-        _status.tell(session, _status.UNPARSED)
+        _status.publish(session, _status.UNPARSED)
         return
-    _status.tell(session, _status.PARSING)
+    _status.publish(session, _status.PARSING)
 
     def report(status: int) -> None:
-        _status.tell(session, _status.COMPLETE if status == 0 else _status.FAILED)
+        _status.publish(session, _status.COMPLETE if status == 0 else _status.FAILED)
         if status == 0:
-            _report.say(f"served: {session}")
+            _report.log(f"served: {session}")
         else:
-            _report.say(f"not summed up, see {session}/logs/analyse.log", error=True)
+            _report.log(f"not summed up, see {session}/logs/analyse.log", error=True)
 
     try:
         parse(session, report)
     except (_native.NativeError, OSError) as problem:
-        _status.tell(session, _status.FAILED)
-        _report.say(f"not summed up: {problem}", error=True)
+        _status.publish(session, _status.FAILED)
+        _report.log(f"not summed up: {problem}", error=True)
 
 
 def await_files(session: Optional[str]) -> None:
     """Where the user wants to wait: until the files of the session and its ranks are there."""
     if session is not None and options.wait and not _status.wait(session):
-        _report.say(f"the files of {session} are still not there, nobody waits longer", error=True)
+        _report.log(f"the files of {session} are still not there, nobody waits longer", error=True)

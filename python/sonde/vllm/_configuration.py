@@ -36,7 +36,7 @@ _WITHOUT_EFFECT = (
 
 
 def of_environment() -> dict[str, Any]:
-    """What the variables of older versions say, empty without them."""
+    """The settings in the variables of older versions, empty without them."""
     folder = os.environ.get(FOLDER_VARIABLE)
     if not folder:
         return {}
@@ -50,12 +50,12 @@ def of_environment() -> dict[str, Any]:
         if text.isdigit():
             fields[field] = int(text)
         elif text:
-            _report.say(f"{variable}={text} is not possible and has no effect", error=True)
+            _report.log(f"{variable}={text} is not possible and has no effect", error=True)
     return fields
 
 
 def of_options(options: Options) -> dict[str, Any]:
-    """What the switches of ``sonde run`` say."""
+    """The settings in the switches of ``sonde run``."""
     return {
         "profiler": "torch",
         "torch_profiler_dir": os.path.abspath(options.save_path),
@@ -100,7 +100,7 @@ def file_of(words: list[str]) -> str:
             with open(path, encoding="utf-8") as file:
                 return "\n" + file.read()
         except (OSError, ValueError):
-            return ""  # vLLM says what is wrong with it
+            return ""  # vLLM reports what is wrong with it
     return ""
 
 
@@ -113,11 +113,11 @@ def warn(given: str) -> None:
     """One line for each field in a text of the user's that has no effect."""
     for field, instead in _WITHOUT_EFFECT:
         if field in given or field.replace("_", "-") in given:
-            _report.say(f"{field} has no effect: {instead}")
+            _report.log(f"{field} has no effect: {instead}")
 
 
 def value_of(words: list[str], given: str, option: str) -> str:
-    """What the words of a command, or the lines of its file, say of an option; empty: nothing."""
+    """The value of an option in the words of a command or the lines of its file; else empty."""
     for place, word in enumerate(words):
         name, sign, value = word.partition("=")
         if name.replace("_", "-") == f"--{option}":

@@ -166,7 +166,7 @@ class Dumper:
         self._skipped = 0
         self._is_compiled = is_compiled = _configuration.is_compiled(vllm_config)
         if is_compiled:
-            _report.say(_COMPILED, error=True)
+            _report.log(_COMPILED, error=True)
         control = os.environ.get("SONDE_CONTROL")
         if config.requests is not None or control:
             self._selection = Selection()
@@ -208,7 +208,7 @@ class Dumper:
             if not getattr(scheduled, "total_num_scheduled_tokens", 0):
                 if self._selection is not None:
                     self._selection.forget(getattr(scheduled, "finished_req_ids", None))
-                    self._tell_when_done()
+                    self._report_when_done()
             elif self._selection is None or self._selection.wants(scheduled):
                 self._begin(runner, scheduled)
             else:
@@ -227,12 +227,12 @@ class Dumper:
         self._skipped += 1
         if self._service is not None:
             self._service.skip_step()
-        self._tell_when_done()
+        self._report_when_done()
 
-    def _tell_when_done(self) -> None:
+    def _report_when_done(self) -> None:
         if self._was_busy and self._selection is not None and self._selection.is_idle:
             self._was_busy = False
-            _report.say(
+            _report.log(
                 f"the chosen requests ({self._selection.chosen} so far) are dumped: "
                 f"{self._config.dump_path}"
             )
@@ -254,7 +254,7 @@ class Dumper:
         self._is_open = False
         if self._service is not None:
             self._service.rest()
-        _report.say(f"nothing more of this server is dumped: {problem}", error=True)
+        _report.log(f"nothing more of this server is dumped: {problem}", error=True)
 
 
 def _rank_of(parallel: Any) -> Optional[int]:

@@ -44,13 +44,13 @@ class Engine:
         key = _marks.step_key(self.number, self.steps)
         self.steps += 1
         output.sonde_step = key
-        if not _marks.tells_outputs(output):
+        if not _marks.has_output_counts(output):
             output.sonde_decodes = _decodes(scheduler, output)
         return key
 
 
 def _decodes(scheduler: Any, output: Any) -> list[str]:
-    """The requests of a batch that have an output already, where the batch does not tell."""
+    """The requests of a batch that have an output already, where the batch lacks that."""
     known = scheduler.requests
     names = (name for name in output.num_scheduled_tokens if name in known)
     return [name for name in names if known[name].num_output_tokens]
@@ -98,12 +98,12 @@ def _schedule(self: Any, *_: Any, **__: Any) -> Around:
     if native is None:
         engine.number_step(self, (yield))
         return
-    _tell_known(native, engine, self)
+    _record_known(native, engine, self)
     with _marks.Range(native, "schedule") as mark:
         output = yield
         key = engine.number_step(self, output)
         if key:
-            _tell_batch(mark, output, key)
+            _record_batch(mark, output, key)
             engine.begun[key] = _marks.start(native, "engine step")
             _count(native, self, output)
 
@@ -137,13 +137,13 @@ def _update(self: Any, scheduler_output: Any, *_: Any, **__: Any) -> Around:
 def _add(self: Any, request: Any, *_: Any, **__: Any) -> None:
     native = _marks.recorder()
     if native is not None:
-        _tell_request(native, request, is_queued=True)
+        _record_request(native, request, is_queued=True)
 
 
 def _free(self: Any, request: Any, *_: Any, **__: Any) -> None:
     native = _marks.recorder()
     if native is not None:
-        _tell_end(native, request)
+        _record_end(native, request)
 
 
 def _preempt(self: Any, request: Any, *_: Any, **__: Any) -> None:
@@ -153,7 +153,7 @@ def _preempt(self: Any, request: Any, *_: Any, **__: Any) -> None:
         native.fast.sonde_flow_in(native.intern("sonde.preempt"), key)
 
 
-def _tell_known(native: _native.Recorder, engine: Engine, scheduler: Any) -> None:
+def _record_known(native: _native.Recorder, engine: Engine, scheduler: Any) -> None:
     """At the first batch of a session: the requests that were there before."""
     number = native.features_word()
     if engine.session == number:
@@ -161,10 +161,10 @@ def _tell_known(native: _native.Recorder, engine: Engine, scheduler: Any) -> Non
     engine.session = number
     engine.begun.clear()
     for request in list(scheduler.requests.values()):
-        _tell_request(native, request, is_queued=False)
+        _record_request(native, request, is_queued=False)
 
 
-def _tell_request(native: _native.Recorder, request: Any, is_queued: bool) -> None:
+def _record_request(native: _native.Recorder, request: Any, is_queued: bool) -> None:
     """A request that is queued now, or was before the recording."""
     facts = {
         "request": request.request_id,
@@ -177,7 +177,7 @@ def _tell_request(native: _native.Recorder, request: Any, is_queued: bool) -> No
     _marks.mark(native, "request queued", facts)
 
 
-def _tell_end(native: _native.Recorder, request: Any) -> None:
+def _record_end(native: _native.Recorder, request: Any) -> None:
     reason = request.get_finished_reason()
     facts = {"key": _marks.request_key(request.request_id), "reason": str(reason)}
     preemptions = getattr(request, "num_preemptions", None)
@@ -186,7 +186,7 @@ def _tell_end(native: _native.Recorder, request: Any) -> None:
     _marks.mark(native, "request finished", facts)
 
 
-def _tell_batch(mark: _marks.Range, output: Any, key: int) -> None:
+def _record_batch(mark: _marks.Range, output: Any, key: int) -> None:
     """Each request of the batch with its phase, and what the prefix cache had of new ones."""
     mark.leaves("step", key)
     for name, (phase, tokens) in _marks.phases(output).items():
@@ -238,14 +238,14 @@ def _begin(core: Any, capture: ProcessCapture, prefix: Optional[str]) -> None:
     folder = trace_folder(config)
     if folder is None:
         return
-    if not core.__dict__.get("_sonde_said_compiled") and _configuration.is_compiled(config):
-        core._sonde_said_compiled = True
-        _report.say(_COMPILED.format(regions=_REGIONS if _names_regions() else _NO_REGIONS))
+    if not core.__dict__.get("_sonde_reported_compiled") and _configuration.is_compiled(config):
+        core._sonde_reported_compiled = True
+        _report.log(_COMPILED.format(regions=_REGIONS if _names_regions() else _NO_REGIONS))
     try:
         session = _session.begin(folder, prefix, _engine_number(core))
         capture.is_begun = True
     except OSError as problem:
-        _report.say(f"the engine is not recorded: {problem}", error=True)
+        _report.log(f"the engine is not recorded: {problem}", error=True)
         return
     if type(getattr(core, "model_executor", None)).__name__ not in _IN_PROCESS:
         capture.start(session)

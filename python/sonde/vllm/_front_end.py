@@ -66,9 +66,9 @@ class RequestTimes:
             if message["type"] == "http.response.start":
                 streams = _is_stream(message)
                 if message.get("status", 0) >= 400:
-                    _tell_refused(request, message["status"])
+                    _record_refused(request, message["status"])
             elif streams and message.get("body"):
-                _tell_sent(request)
+                _record_sent(request)
 
         try:
             await self._app(scope, receive, our_send)
@@ -84,7 +84,7 @@ def _is_stream(message: Any) -> bool:
     )
 
 
-def _tell_sent(request: _HttpRequest) -> None:
+def _record_sent(request: _HttpRequest) -> None:
     native = _marks.recorder()
     if native is not None and request.keys:
         with _marks.Range(native, "send") as mark:
@@ -92,7 +92,7 @@ def _tell_sent(request: _HttpRequest) -> None:
                 mark.arrives("sent", key)
 
 
-def _tell_refused(request: _HttpRequest, status: int) -> None:
+def _record_refused(request: _HttpRequest, status: int) -> None:
     """The server took nothing in: the request is one that ended as it came."""
     native = _marks.recorder()
     if native is None or request.keys:
@@ -132,7 +132,7 @@ def seams() -> tuple[Seam, ...]:
             (
                 Part("OutputProcessor.add_request", _add),
                 Part("RequestState.make_request_output", _make),
-                Part("OutputProcessor.propagate_error", _tell_error, optional=True),
+                Part("OutputProcessor.propagate_error", _record_error, optional=True),
             ),
         ),
         Seam(
@@ -163,7 +163,7 @@ def _add(self: Any, request: Any, *args: Any, **kwargs: Any) -> None:
     native = _marks.recorder()
     if native is None:
         return
-    _tell_arrival(native, request)
+    _record_arrival(native, request)
     if _capture.options.request_text:
         prompt = args[0] if args else kwargs.get("prompt")
         _marks.texts(native, "prompt", request.request_id, prompt)
@@ -173,18 +173,18 @@ def _make(self: Any, new_token_ids: Any, *args: Any, **kwargs: Any) -> Around:
     native = _marks.recorder()
     if native is None:
         return
-    _tell_known(native, self, len(new_token_ids))
+    _record_known(native, self, len(new_token_ids))
     yield
     reason = _reason_of(args, kwargs)
-    _tell_output(native, self.request_id, len(new_token_ids), reason)
+    _record_output(native, self.request_id, len(new_token_ids), reason)
     if reason is not None and _capture.options.request_text:
         text = getattr(self.detokenizer, "output_text", None)
         _marks.texts(native, "answer", self.request_id, text)
 
 
-def _tell_known(native: _native.Recorder, state: Any, new: int) -> None:
+def _record_known(native: _native.Recorder, state: Any, new: int) -> None:
     """At the first output of a request in a session: how many tokens came before it, -1 where this
-    release does not say."""
+    release does not report it."""
     session = native.features_word()
     if state.__dict__.get("_sonde_session") == session or not new:
         return
@@ -196,7 +196,7 @@ def _tell_known(native: _native.Recorder, state: Any, new: int) -> None:
         _marks.mark(native, "request known", facts)
 
 
-def _tell_error(self: Any, *_: Any, **__: Any) -> None:
+def _record_error(self: Any, *_: Any, **__: Any) -> None:
     """The engine died: what its clients get from here on is an error."""
     native = _marks.recorder()
     if native is None:
@@ -212,7 +212,7 @@ def _reason_of(args: Any, kwargs: Any) -> Any:
     return kwargs.get("finish_reason", next(given, None))
 
 
-def _tell_arrival(native: _native.Recorder, request: Any) -> None:
+def _record_arrival(native: _native.Recorder, request: Any) -> None:
     key = _marks.request_key(request.request_id)
     http = _current.get()
     facts = {
@@ -237,7 +237,7 @@ def _settings_of(request: Any) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _tell_output(native: _native.Recorder, name: str, tokens: int, reason: Any) -> None:
+def _record_output(native: _native.Recorder, name: str, tokens: int, reason: Any) -> None:
     key = _marks.request_key(name)
     if tokens:
         with _marks.Range(native, "output") as mark:
@@ -271,7 +271,7 @@ def begin(front_end: Any, is_recorded: bool) -> None:
     try:
         session = _session.current(folder)
     except OSError as problem:
-        _report.say(f"the front-end is not recorded: {problem}", error=True)
+        _report.log(f"the front-end is not recorded: {problem}", error=True)
         return
     capture = front_end.__dict__.get("_sonde_capture")
     if capture is None:
@@ -279,7 +279,7 @@ def begin(front_end: Any, is_recorded: bool) -> None:
         if not _report.has_launcher():
             atexit.register(_end_of_server, front_end)
     if session is not None:
-        _status.tell(session, _status.RECORDING)
+        _status.publish(session, _status.RECORDING)
         _report.note("session", session)
     if is_recorded:
         capture.start(session)
@@ -298,9 +298,9 @@ def _end_of_server(front_end: Any) -> None:
         try:
             _capture.parse(span, lambda status: None)
         except (_native.NativeError, OSError) as problem:
-            _report.say(f"not parsed: {problem}; later: sonde analyse {span}", error=True)
+            _report.log(f"not parsed: {problem}; later: sonde analyse {span}", error=True)
             continue
-        _report.say(f"the server ended before its capture was parsed; being parsed: {span}")
+        _report.log(f"the server ended before its capture was parsed; being parsed: {span}")
 
 
 def finish(front_end: Any) -> Optional[str]:

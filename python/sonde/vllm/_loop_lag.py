@@ -2,7 +2,7 @@
 its client waits already.
 
 A loop that is busy neither reads its sockets nor keeps its appointments: one of ours each 20 ms
-tells how late it was, as the counter ``event loop lag`` (ms). Only while the front-end records.
+records how late it was, as the counter ``event loop lag`` (ms). Only while the front-end records.
 Threads: that of the loop.
 """
 
@@ -12,7 +12,7 @@ import time
 from sonde.vllm import _marks
 
 _PERIOD_S = 0.02
-_WORTH_TELLING_MS = 1.0
+_LEAST_REPORTED_MS = 1.0
 
 
 class LoopLag:
@@ -20,7 +20,7 @@ class LoopLag:
 
     def __init__(self) -> None:
         self._due_ns = 0
-        self._told_ms = 0.0
+        self._recorded_ms = 0.0
         self._runs = False
 
     def start(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -47,8 +47,8 @@ class LoopLag:
             return
         late_ms = self.now_ns() / 1e6
         native = _marks.recorder()
-        late_ms = late_ms if late_ms >= _WORTH_TELLING_MS else 0.0
-        if native is not None and late_ms != self._told_ms:
+        late_ms = late_ms if late_ms >= _LEAST_REPORTED_MS else 0.0
+        if native is not None and late_ms != self._recorded_ms:
             _marks.count(native, "event loop lag ms", late_ms)
-            self._told_ms = late_ms
+            self._recorded_ms = late_ms
         self._await(loop)

@@ -1,9 +1,9 @@
 """What the processes of a server record besides operators: ranges, counters and flows.
 
-Everything lies in one domain. Requests and engine steps are told by flows, whose keys are numbers:
-a record of 32 bytes each, and names that are few ("sonde.decode 1"), so that a recording of any
-length needs no more memory. Texts and times of a request are argument sets, two a request. The
-importer makes the tables ``request``, ``engine_step`` and ``request_step`` of it.
+Everything is in one domain. Requests and engine steps are recorded as flows, whose keys are
+numbers: a record of 32 bytes each, and names that are few ("sonde.decode 1"), so that a
+recording of any length needs no more memory. Texts and times of a request are argument sets, two a
+request. The importer makes the tables ``request``, ``engine_step`` and ``request_step`` of it.
 
 Threads: any. While nothing is recorded ``recorder()`` is None and nothing else is called.
 """
@@ -43,8 +43,8 @@ def request_key(name: str) -> int:
 
 
 def age_ns(request: Any) -> int:
-    """Nanoseconds since vLLM took a request in, by its own word, which is a time of day; 0 where it
-    has none. Ages are told instead of such times: what they are counted back from is on the
+    """Nanoseconds since vLLM took a request in, by its own time of day; 0 where it
+    has none. Ages are recorded instead of such times: they count back from a moment on the
     recorder's clock."""
     arrival = getattr(request, "arrival_time", None)
     return max(0, time.time_ns() - int(arrival * 1e9)) if arrival else 0
@@ -60,8 +60,8 @@ def step_number(key: int) -> int:
     return key & ((1 << _STEP_BITS) - 1)
 
 
-def tells_outputs(output: Any) -> bool:
-    """Whether a scheduler's output says which requests have an output already (since 0.11.1)."""
+def has_output_counts(output: Any) -> bool:
+    """Whether a scheduler's output lists which requests have an output already (since 0.11.1)."""
     return hasattr(output.scheduled_cached_reqs, "num_output_tokens")
 
 
@@ -76,9 +76,9 @@ def computed_tokens(output: Any) -> "dict[str, int]":
 def phases(output: Any) -> dict[str, tuple[str, int]]:
     """The batch of a scheduler's output: phase and tokens by request. A request is in its prefill
     while it has no output, as vLLM counts in the annotations of its traces."""
-    if tells_outputs(output):
+    if has_output_counts(output):
         cached = output.scheduled_cached_reqs
-        decodes = {name for name, told in zip(cached.req_ids, cached.num_output_tokens) if told}
+        decodes = {name for name, count in zip(cached.req_ids, cached.num_output_tokens) if count}
     else:
         decodes = set(getattr(output, "sonde_decodes", ()))
     return {

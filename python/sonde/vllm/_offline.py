@@ -48,7 +48,7 @@ def seams() -> tuple[Seam, ...]:
 def _say_old(self: Any, *_: Any, **__: Any) -> None:
     if type(self).__module__ != "vllm.engine.llm_engine":
         return  # the name is that of the new engine, too
-    _report.say(_OLD_ENGINE, error=True)
+    _report.log(_OLD_ENGINE, error=True)
     _report.note("lost", f"engine steps and requests: {_OLD_ENGINE}")
 
 
@@ -86,7 +86,7 @@ def _record_whole(engine: Any) -> None:
     try:
         engine.start_profile()
     except Exception as problem:  # noqa: BLE001: the boundary to the user's program
-        _report.say(f"the engine is not recorded: {problem}", error=True)
+        _report.log(f"the engine is not recorded: {problem}", error=True)
         return
     setattr(engine, _WHOLE, True)
     place = weakref.ref(engine)
@@ -99,4 +99,4 @@ def _end_whole(engine: Any) -> None:
     try:
         engine.stop_profile()
     except Exception as problem:  # noqa: BLE001: the engine may have ended before
-        _report.say(f"the engine ended before its recording: {problem}", error=True)
+        _report.log(f"the engine ended before its recording: {problem}", error=True)

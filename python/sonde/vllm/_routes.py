@@ -1,7 +1,7 @@
 """What Sonde adds to the HTTP side of a server's profiling.
 
 ``GET /profile_status`` lists the sessions; the answers of ``/start_profile`` and ``/stop_profile``
-name theirs in the header ``sonde-session`` (two stops in a row are both 200: it tells which one
+name theirs in the header ``sonde-session`` (two stops in a row are both 200: it names the one that
 made the files).
 """
 
@@ -26,7 +26,7 @@ class ProfileRoutes:
 
     def __init__(self, app: Any) -> None:
         self._app = app
-        self._told_missing = False
+        self._reported_missing = False
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         path = scope.get("path", "") if scope["type"] == "http" else ""
@@ -39,11 +39,11 @@ class ProfileRoutes:
 
     async def _name_session(self, scope: Any, receive: Any, send: Any) -> None:
         names: list[str] = []
-        token = _status.told.set(names)
+        token = _status.named.set(names)
 
         async def our_send(message: Any) -> None:
             if message["type"] == "http.response.start" and message.get("status") == 404:
-                self._tell_missing()
+                self._report_missing()
             if message["type"] == "http.response.start" and names:
                 value = names[-1].encode("utf-8", "surrogateescape")
                 message = {**message, "headers": [*message.get("headers", ()), (HEADER, value)]}
@@ -52,13 +52,13 @@ class ProfileRoutes:
         try:
             await self._app(scope, receive, our_send)
         finally:
-            _status.told.reset(token)
+            _status.named.reset(token)
 
-    def _tell_missing(self) -> None:
-        if not self._told_missing:
-            self._told_missing = True
+    def _report_missing(self) -> None:
+        if not self._reported_missing:
+            self._reported_missing = True
             _report.note("lost", f"sessions of the server: {_MISSING}")
-            _report.say(_MISSING, error=True)
+            _report.log(_MISSING, error=True)
 
 
 def _directory(scope: Any) -> Optional[str]:

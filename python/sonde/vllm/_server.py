@@ -1,7 +1,7 @@
 """Changes to the modules of vLLM, made as they are imported; called by ``sonde run``'s attach.
 
 Sessions of the ranks need none: every version builds ``torch.profiler.profile`` with
-``torch.profiler.tensorboard_trace_handler``, and gets our stand-ins. What is changed tells the
+``torch.profiler.tensorboard_trace_handler``, and gets our stand-ins. The changes report the
 rest: steps and batches (``_worker``), scheduling (``_engine``), requests (``_front_end``).
 """
 
@@ -29,7 +29,7 @@ from sonde.vllm import (
 
 #: Set by the first process of a server for those that it starts.
 _MARK = "SONDE_SERVER"
-_SAID = "SONDE_SERVER_SAID"
+_REPORTED = "SONDE_SERVER_REPORTED"
 _WARNED = "SONDE_SERVER_WARNED"
 
 #: Packages that are this server; the first has its version.
@@ -70,7 +70,7 @@ def when_served(joins: Callable[[], None]) -> None:
 
 def seams(begin_step: _worker.BeginStep, end_step: Callable[[], None]) -> tuple[Seam, ...]:
     """Everything that is changed while a server is recorded; what it loses by a name that is not
-    there stands in each. Each process of a server imports some of the modules."""
+    there is named in each. Each process of a server imports some of the modules."""
     return (
         *_worker.seams(begin_step, end_step),
         *_engine.seams(),
@@ -80,7 +80,7 @@ def seams(begin_step: _worker.BeginStep, end_step: Callable[[], None]) -> tuple[
 
 
 def install(options: Options, begin_step: _worker.BeginStep, end_step: Callable[[], None]) -> None:
-    """Puts the changes in place; the functions are told of the engine steps of a worker."""
+    """Puts the changes in place; the functions are called for each engine step of a worker."""
     version = _version()
     _say_version(version)
     _session.name_server()
@@ -125,12 +125,12 @@ def is_part(span: str) -> bool:
 
 def _say_version(version: tuple[int, ...]) -> None:
     """Once a server: versions that nobody has tried."""
-    if os.environ.get(_SAID):
+    if os.environ.get(_REPORTED):
         return
-    os.environ[_SAID] = "1"
+    os.environ[_REPORTED] = "1"
     if not _OLDEST <= version < _PAST_NEWEST:
         shown = ".".join(map(str, version))
-        _report.say(f"vLLM {shown} is not known (known: {_KNOWN}): something may be missing")
+        _report.log(f"vLLM {shown} is not known (known: {_KNOWN}): something may be missing")
 
 
 def _ask_for_routes(options: Options, version: tuple[int, ...]) -> None:
@@ -155,7 +155,7 @@ def _ask_for_routes(options: Options, version: tuple[int, ...]) -> None:
         # The list that vLLM reads: ``python -m`` changes its first word only.
         sys.argv += ["--profiler-config", json.dumps(fields or _configuration.of_options(options))]
     if not is_asked:
-        _report.say(
+        _report.log(
             f"POST /start_profile and /stop_profile are open to whoever reaches "
             f"{_address(words, file)} (--no-profile-routes leaves them closed)"
         )

@@ -2,9 +2,9 @@
 
 ``[prefix_]server_<pid>_<begin>_<n>`` in the folder of the traces holds the captures of the
 processes that compute nothing (``engine0_...``, ``api_...``) and a file ``<capture>.capture`` for
-each rank, with the path of its capture from here. The engine makes it before the ranks are told to
+each rank, with the path of its capture from here. The engine makes it before the ranks are asked to
 start; the others look for the newest of their server. What several front-ends of a server have to
-know of each other stands in it, too: that it has ended, and what became of it.
+know of each other is in it, too: that it has ended, and how.
 """
 
 import contextlib
@@ -13,7 +13,7 @@ import re
 import time
 from typing import Optional
 
-from sonde._new_file import anew
+from sonde._new_file import create_new
 
 _SERVER_ID = "SONDE_SERVER_ID"
 _PROCESSORS = "SONDE_SERVER_PROCESSORS"
@@ -26,7 +26,7 @@ _STATE_FILE = "session.state"
 _ENGINE_FILE = "session.engine"  # and its number
 
 _number = 0
-_ended: set[str] = set()  # by this process, where no file could say so
+_ended: set[str] = set()  # by this process, where no file could record it
 
 
 def name_server() -> None:
@@ -120,7 +120,7 @@ def read_state(session: str) -> str:
 
 
 def _write(path: str, text: str) -> None:
-    with open(path, "w", encoding="utf-8", opener=anew) as file:
+    with open(path, "w", encoding="utf-8", opener=create_new) as file:
         file.write(text)
 
 

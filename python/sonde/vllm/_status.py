@@ -24,19 +24,19 @@ _lock = threading.Lock()
 _states: dict[str, str] = {}  # of the server's own part, by folder; the oldest first
 
 #: The folders of the sessions that the current call began or ended.
-told: "contextvars.ContextVar[Optional[list[str]]]" = contextvars.ContextVar(
+named: "contextvars.ContextVar[Optional[list[str]]]" = contextvars.ContextVar(
     "sonde_sessions", default=None
 )
 
 
-def tell(folder: str, state: str) -> None:
+def publish(folder: str, state: str) -> None:
     """The server's own part of a session is in this state from now on."""
     with _lock:
         _states[folder] = state
         while len(_states) > _KEPT:
             del _states[next(iter(_states))]
     _session.write_state(folder, state)
-    names = told.get()
+    names = named.get()
     if names is not None and folder not in names:
         names.append(folder)
 

@@ -1,5 +1,5 @@
-"""Changes to the workers of a vLLM server: what is a step, which batch it ran, and who takes part
-in collectives that name no group."""
+"""Changes to the workers of a vLLM server: its steps, their batches, and the members
+of collectives that name no group."""
 
 import sys
 from typing import Any, Callable, Optional
@@ -17,7 +17,7 @@ _WORKER = "vllm.v1.worker.gpu_worker"
 
 
 def seams(begin_step: BeginStep, end_step: Callable[[], None]) -> tuple[Seam, ...]:
-    """Of the processes that compute; the functions are told of their steps."""
+    """Of the processes that compute; the functions are called for their steps."""
     communication = "vllm.distributed.device_communicators"
     steps = _Steps(begin_step, end_step)
     return (
@@ -91,7 +91,7 @@ class _Steps:
         if native is None:
             output = yield
         else:
-            _tell_batch(native, scheduler_output, key)
+            _record_batch(native, scheduler_output, key)
             with _marks.Range(native, "execute model"):
                 output = yield
         if output is not None or not hasattr(worker, "sample_tokens"):
@@ -149,7 +149,7 @@ def _complete_profiler(self: Any, *_: Any, **__: Any) -> Around:
     profiler.shutdown = lambda: None
 
 
-def _tell_batch(native: _native.Recorder, output: Any, key: int) -> None:
+def _record_batch(native: _native.Recorder, output: Any, key: int) -> None:
     """The engine step that this one is part of, and its batch as counters."""
     if key:
         native.fast.sonde_flow_in(native.intern("sonde.step"), key)

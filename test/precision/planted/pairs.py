@@ -214,8 +214,8 @@ def record(case, root):
         _, status = os.waitpid(child, 0)
         if status != 0:
             error = folder / "error.txt"
-            said = error.read_text() if error.is_file() else status
-            raise RuntimeError(f"{name_of(case)}: {said}")
+            printed = error.read_text() if error.is_file() else status
+            raise RuntimeError(f"{name_of(case)}: {printed}")
     return folder
 
 

@@ -1,7 +1,7 @@
 """What Sonde does not have of msProbe comes from an msProbe that is installed beside it.
 
 ``install()`` lets the import system find its modules below ours, and ``attribute()`` its names;
-where none is installed both say what is missing. Nothing is loaded before a program asks for it.
+where none is installed both report what is missing. Nothing is loaded before a program asks for it.
 """
 
 import contextlib
@@ -48,7 +48,7 @@ _PROBES = {
 _BEHIND = "_installed_module_"
 _HOW = "no msProbe is installed to take it from (pip install mindstudio-probe)"
 _HERE = os.path.dirname(os.path.realpath(__file__))
-_told: "set[str]" = set()
+_reported: "set[str]" = set()
 _loading: "set[int]" = set()  # threads that are in `_load`
 
 
@@ -101,7 +101,7 @@ def attribute(module: str, name: str) -> Any:
     if installed is not None:
         text = f"neither Sonde's probe nor the msProbe at {installed} has {module}.{name}"
     if installed is None or loaded is None:
-        _say(text)  # an import statement replaces the text of the exception by its own
+        _report(text)  # an import statement replaces the text of the exception by its own
     raise AttributeError(text)
 
 
@@ -117,9 +117,9 @@ def names(module: str, but: "tuple[str, ...]") -> "list[str]":
     return [name for name in public if name not in but]
 
 
-def _say(text: str) -> None:
-    if text not in _told:
-        _told.add(text)
+def _report(text: str) -> None:
+    if text not in _reported:
+        _reported.add(text)
         print(f"sonde: error: {text}", file=sys.stderr)
 
 
@@ -166,7 +166,7 @@ def _load(module: str, installed: str) -> Optional[ModuleType]:
             _enter_circle(module, installed)
         loaded = importlib.import_module(name)
     except Exception as problem:
-        _say(
+        _report(
             f"the msProbe at {installed} cannot be imported ({type(problem).__name__}: {problem}); "
             "what Sonde has of it works without"
         )
@@ -187,7 +187,8 @@ def _enter_circle(module: str, installed: str) -> None:
 
 
 def _load_first(name: str) -> None:
-    """The installed package before a module of it, as everywhere; one that fails has been told."""
+    """The installed package before a module of it, as everywhere; one that fails has been
+    reported."""
     installed = folder()
     framework = ".".join(name.split(".")[:2])
     if framework not in _PROBES or framework == name or not installed:

@@ -13,10 +13,10 @@ from torch_npu import _device, npu, profiler
 
 __all__ = ["npu", "profiler"]
 
-_told: "set[str]" = set()
+_reported: "set[str]" = set()
 
 _device.install(torch, npu)
-_report.say("torch_npu stands for Sonde's profiler here, and the device npu for the CPU")
+_report.log("torch_npu stands for Sonde's profiler here, and the device npu for the CPU")
 
 
 def _version() -> str:
@@ -32,7 +32,7 @@ def __getattr__(name: str) -> Any:
     text = (
         f"torch_npu.{name} needs an NPU: --provide torch_npu gives profiler, marks and device name"
     )
-    if name not in _told:
-        _told.add(name)
-        _report.say(text, error=True)  # an import statement replaces the exception's text
+    if name not in _reported:
+        _reported.add(name)
+        _report.log(text, error=True)  # an import statement replaces the exception's text
     raise AttributeError(text)

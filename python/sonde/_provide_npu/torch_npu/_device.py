@@ -30,7 +30,7 @@ def install(torch: Any, module: Any) -> None:
 
 def _answer_for_device(torch: Any, accelerators: Any) -> None:
     class Hooks(accelerators.PrivateUse1Hooks):  # type: ignore[misc]
-        """Tells torch that there is no such accelerator to take by itself."""
+        """Reports to torch that there is no such accelerator to choose by default."""
 
         def is_available(self) -> bool:
             return False

@@ -61,8 +61,8 @@ class CellCalls:
         self._names[id(cell)] = (weakref.ref(cell), base)
         for name, parameter in _own_parameters(cell).items():
             if parameter.requires_grad:
-                told = functools.partial(self._collector.parameter_gradient, base, name)
-                self._handles.append(parameter.register_hook(lambda grad, told=told: told(grad)))
+                hook = functools.partial(self._collector.parameter_gradient, base, name)
+                self._handles.append(parameter.register_hook(lambda grad, hook=hook: hook(grad)))
 
     def install(self, model: Any) -> None:
         """From now on calls are recorded."""

@@ -38,7 +38,7 @@ class Collector:
         self._values = Describer(mindspore, summary, config.precision == "high")
         self._numbers: dict[str, int] = {}  # of the next call, by name without it
         self._gradient_calls: dict[str, tuple[int, set[str]]] = {}
-        self._said: set[str] = set()
+        self._reported: set[str] = set()
         self._at_once: set[str] = set()  # cells whose way back ends where it begins
         modes = set(config.data_mode)
         ways = modes & {"forward", "backward"} or {"forward", "backward"}
@@ -72,8 +72,8 @@ class Collector:
 
     def _say(self, problem: Exception) -> None:
         text = f"{type(problem).__name__}: {problem}"
-        if text not in self._said:
-            self._said.add(text)
+        if text not in self._reported:
+            self._reported.add(text)
             _errors.warning(f"a value was not recorded: {text}")
 
     # Calls of functions
@@ -107,9 +107,9 @@ class Collector:
         is_wanted = self._begin_function(entry, args, {})
         hooked = is_wanted and self._hooks_gradients(name)
         if hooked:
-            told = self._primitive_told(f"{entry}.backward", "output")
+            hook = self._gradient_hook(f"{entry}.backward", "output")
             args = tuple(
-                _gradients.Each(told).around(arg) if self._values.is_tensor(arg) else arg
+                _gradients.Each(hook).around(arg) if self._values.is_tensor(arg) else arg
                 for arg in args
             )
         self.nesting.is_inside = True
@@ -119,8 +119,8 @@ class Collector:
             self.nesting.is_inside = False
         self._end_function(name, entry, result, is_wanted)
         if hooked and self._values.is_tensor(result):
-            told = self._primitive_told(f"{entry}.backward", "input")
-            return _gradients.Each(told).around(result)
+            hook = self._gradient_hook(f"{entry}.backward", "input")
+            return _gradients.Each(hook).around(result)
         return result
 
     def _begin_function(self, entry: str, args: Any, kwargs: Any) -> bool:
@@ -158,8 +158,8 @@ class Collector:
         """Whether an argument of a call can have a gradient."""
         return any(self._values.is_tensor(arg) and arg.dtype.is_floating_point for arg in args)
 
-    def _primitive_told(self, backward: str, side: str) -> Callable[[Any], None]:
-        def told(gradient: Any) -> None:
+    def _gradient_hook(self, backward: str, side: str) -> Callable[[Any], None]:
+        def hook(gradient: Any) -> None:
             with self.aside():
                 if self.files is None or not self._wants_side(side):
                     return
@@ -167,7 +167,7 @@ class Collector:
                 listed = self.files.touch(backward).setdefault(side, [])
                 listed.append(self._record(gradient, backward, f"{side}.{len(listed)}"))
 
-        return told
+        return hook
 
     # Calls of cells
 

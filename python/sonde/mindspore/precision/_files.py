@@ -6,7 +6,7 @@ from typing import Any, Optional
 
 import numpy
 
-from sonde._new_file import anew
+from sonde._new_file import create_new
 
 
 class StepFiles:
@@ -43,7 +43,7 @@ class StepFiles:
         """Writes one tensor; the file's name."""
         assert self._tensors is not None
         file = f"{name}.npy"
-        with open(os.path.join(self._tensors, file), "wb", opener=anew) as stream:
+        with open(os.path.join(self._tensors, file), "wb", opener=create_new) as stream:
             numpy.save(stream, array)
         return file
 
@@ -62,5 +62,5 @@ class StepFiles:
 
     def _write(self, name: str, content: Any) -> None:
         path = os.path.join(self.folder, name)
-        with open(path, "w", encoding="utf-8", opener=anew) as file:
+        with open(path, "w", encoding="utf-8", opener=create_new) as file:
             file.write(json.dumps(content, indent=1))

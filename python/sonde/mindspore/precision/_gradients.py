@@ -8,7 +8,7 @@ the last bit. Where nothing asks for gradients it is not called.
 import collections
 from typing import Any, Callable
 
-_Told = Callable[[Any], None]
+_Hook = Callable[[Any], None]
 
 
 class Around:
@@ -27,7 +27,7 @@ class Pair(Around):
     """Also ``inputs(gradients)``, with those of the tensors among the arguments, None for one
     without; after ``outputs``."""
 
-    def __init__(self, name: str, outputs: _Told, inputs: _Told) -> None:
+    def __init__(self, name: str, outputs: _Hook, inputs: _Hook) -> None:
         from mindspore.ops.operations import _inner_ops
 
         self._hooks: Any = collections.OrderedDict()
@@ -35,9 +35,9 @@ class Pair(Around):
         self._is_second = False
         self._outputs, self._inputs = outputs, inputs
         self._name = name
-        self._operator.set_hook_fn(self._told, _hook_type().BackwardHook)
+        self._operator.set_hook_fn(self._receive, _hook_type().BackwardHook)
 
-    def _told(self, gradients: Any) -> Any:
+    def _receive(self, gradients: Any) -> Any:
         if not self._is_second:
             self._is_second = True
             self._outputs(gradients)
@@ -60,7 +60,7 @@ class Pair(Around):
 class OnlyResult(Around):
     """Where no argument can have a gradient."""
 
-    def __init__(self, name: str, outputs: _Told, inputs: _Told) -> None:
+    def __init__(self, name: str, outputs: _Hook, inputs: _Hook) -> None:
         from mindspore import Tensor, ops
 
         self._tensor = Tensor
@@ -78,10 +78,10 @@ class Each:
     """For operators that a cell holds: each argument is seen by itself, in the order in which
     gradients come."""
 
-    def __init__(self, told: _Told) -> None:
+    def __init__(self, hook: _Hook) -> None:
         from mindspore import ops
 
-        self._operator = ops.HookBackward(lambda gradients: told(_first(gradients)))
+        self._operator = ops.HookBackward(lambda gradients: hook(_first(gradients)))
 
     def around(self, tensor: Any) -> Any:
         """The same tensor, seen on the way back."""

@@ -1,4 +1,4 @@
-"""Records of values: what ``dump.json`` says of a tensor, a number, a structure.
+"""Records of values: the fields of ``dump.json`` for a tensor, a number, a structure.
 
 Tensors are read as numpy arrays, without a kernel of MindSpore's: nothing of the probe runs on the
 device, and a statistic does not fail for want of a kernel. Statistics are those of the reference:

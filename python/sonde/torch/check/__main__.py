@@ -11,7 +11,7 @@ import warnings
 from typing import Any, Optional
 
 from sonde import _debug
-from sonde._new_file import anew
+from sonde._new_file import create_new
 from sonde.torch.check import _acc_check, _entries, _reproduce
 
 
@@ -89,7 +89,7 @@ def main(words: "Optional[list[str]]" = None) -> int:
             if device.type == "npu":
                 torch.npu.set_compile_mode(jit_compile=options.jit_compile)
             report = _acc_check.check(torch, device, dump, lists, options)
-        with open(options.report, "w", encoding="utf-8", opener=anew) as file:
+        with open(options.report, "w", encoding="utf-8", opener=create_new) as file:
             json.dump(report, file)
     except (ValueError, OSError) as problem:
         text = str(problem)

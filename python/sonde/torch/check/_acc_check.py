@@ -7,7 +7,7 @@ import sys
 import time
 from typing import Any, Optional
 
-from sonde._new_file import anew, going_on
+from sonde._new_file import create_new, going_on
 from sonde.torch.check import _entries, _measures, _numbers
 from sonde.torch.check._calls import Outcome, Runner
 from sonde.torch.check._measures import SKIP, SPACE, Row
@@ -19,8 +19,8 @@ _LEFT_OUT = ("Distributed", "MindSpeed")
 _UNSUPPORTED = frozenset(
     "to empty empty_like empty_strided new_empty new_empty_strided empty_with_format".split()
 )
-_TELL_EVERY_S = 10
-_SHOWN = 300  # letters of what torch says of a call
+_REPORT_EVERY_S = 10
+_SHOWN = 300  # letters of torch's message on a call
 
 
 class Lists:
@@ -77,14 +77,16 @@ def check(
     saver = _Saver(torch, lists.error_folder, tables.stamp) if options.save_error_data else None
     torch.manual_seed(_SEED)
     runner = Runner(torch, dump, device)
-    begun = told = time.monotonic()
+    begun = reported = time.monotonic()
     with open(tables.numbers, "a", encoding="utf-8", opener=going_on) as numbers:
         for count, call in enumerate(calls, start=1):
             for line in _Check(torch, runner, lists, tables, saver).one(call):
                 numbers.write(line + "\n")
-            if time.monotonic() - told > _TELL_EVERY_S:
-                told = time.monotonic()
-                sys.stderr.write(f"sonde: {count} of {len(calls)} calls, {told - begun:.0f} s\n")
+            if time.monotonic() - reported > _REPORT_EVERY_S:
+                reported = time.monotonic()
+                sys.stderr.write(
+                    f"sonde: {count} of {len(calls)} calls, {reported - begun:.0f} s\n"
+                )
     tables.close()
     return {
         **{"result": tables.result, "details": tables.details, "numbers": tables.numbers},
@@ -104,8 +106,8 @@ def _summary(verdicts: "list[tuple[str, str]]") -> str:
         for pair in verdicts:
             if pair[place] != SPACE:
                 counts[pair[place]] = counts.get(pair[place], 0) + 1
-        told = ", ".join(f"{count} {word}" for word, count in sorted(counts.items()))
-        parts.append(f"{direction} {told or 'none'}")
+        counted = ", ".join(f"{count} {word}" for word, count in sorted(counts.items()))
+        parts.append(f"{direction} {counted or 'none'}")
     return "; ".join(parts)
 
 
@@ -178,7 +180,7 @@ class _Saver:
             if isinstance(item, self.torch.Tensor):
                 tensor = item.detach().cpu().contiguous().clone()
                 path = os.path.join(self.folder, f"{name}.{number}.pt")
-                with open(path, "wb", opener=anew) as file:
+                with open(path, "wb", opener=create_new) as file:
                     self.torch.save(tensor, file)
 
 

@@ -109,12 +109,12 @@ def _whole_numbers(np: Any, function: str, a: Any, b: Any, known: "dict[str, Any
     if function in _QUANTISING:
         largest = np.abs(b - a).max()
         is_near = largest <= 1
-        said = (
+        verdict = (
             "less than or equal to 1, consider as pass"
             if is_near
             else ("greater than 1, consider as error")
         )
-        text = f"Quantization type: Max abs error is {largest:.2f}, {said}.\n"
+        text = f"Quantization type: Max abs error is {largest:.2f}, {verdict}.\n"
         return Row(PASS if is_near else ERROR, text, **known, max_abs_err=largest)
     rate = float((a != b).sum() / a.size)
     text = f"Current {a.dtype} data, only perform binary comparison."
@@ -160,14 +160,14 @@ def _benchmark(
     square = np.mean(np.square(np.where(left_out, 0, apart)))
     square = square * (apart.size / (apart.size - count + 0.0001) + 0.0001)
     relative = np.where(left_out, -1, apart / relative_to)
-    told = relative[relative >= 0]
+    judged = relative[relative >= 0]
     larger, smaller = np.sum(np.greater(b - narrow, 0)), np.sum(np.less(b - narrow, 0))
     small_count = np.sum(small)
     small_errors = np.sum(np.logical_and(small, np.greater(apart, may_differ)))
     return {
         "small_value_err_ratio": 0 if small_count == 0 else small_errors / small_count,
         "max_rel_error": np.max(relative) if np.max(relative) >= 0 else 0,
-        "mean_rel_error": np.mean(told) if told.size > 0 else 0,
+        "mean_rel_error": np.mean(judged) if judged.size > 0 else 0,
         "rmse": np.sqrt(square),
         "eb": abs(larger - smaller) / a.size,
     }
@@ -203,7 +203,7 @@ def _judged(np: Any, row: Row, apart: Any, relative: Any, kind: str) -> Row:
         part = np.divide(np.sum(relative < limit), np.size(relative))
         return part, bool(part > 1 - limit)
 
-    def told(status: str, text: str) -> Row:
+    def judged(status: str, text: str) -> Row:
         row.status = status
         row.message += text
         return row
@@ -211,20 +211,20 @@ def _judged(np: Any, row: Row, apart: Any, relative: Any, kind: str) -> Row:
     rest = ", skip other check and set to SPACE.\n"
     row.values["max_abs_err"] = apart.max()
     if apart.max() < 0.001:
-        return told(PASS, "Max abs error is less than 0.001, consider as pass" + rest)
+        return judged(PASS, "Max abs error is less than 0.001, consider as pass" + rest)
     is_half = kind in _HALVES
     if is_half:
         row.values["rel_err_hundredth"], is_near = share(0.01)
         if not is_near:
-            return told(ERROR, "Relative error is greater than 0.01, consider as error" + rest)
+            return judged(ERROR, "Relative error is greater than 0.01, consider as error" + rest)
     row.values["rel_err_thousandth"], is_near = share(0.001)
     if is_half and is_near:
-        return told(PASS, "Relative error is less than 0.001, consider as pass" + rest)
+        return judged(PASS, "Relative error is less than 0.001, consider as pass" + rest)
     if is_half:
-        return told(WARNING, "Relative error is greater than 0.001, consider as warning" + rest)
+        return judged(WARNING, "Relative error is greater than 0.001, consider as warning" + rest)
     row.values["rel_err_ten_thousandth"], is_nearer = share(0.0001)
     if not is_near:
-        return told(ERROR, "Relative error is greater than 0.001, consider as error" + rest)
+        return judged(ERROR, "Relative error is greater than 0.001, consider as error" + rest)
     if not is_nearer:
-        return told(WARNING, "Relative error is greater than 0.0001, consider as warning" + rest)
-    return told(PASS, "Relative error is less than 0.0001, consider as pass.\n")
+        return judged(WARNING, "Relative error is greater than 0.0001, consider as warning" + rest)
+    return judged(PASS, "Relative error is less than 0.0001, consider as pass.\n")

@@ -27,8 +27,8 @@ def lines(torch: Any, call: str, outcome: Outcome, is_random: bool) -> "list[str
             if result is None:
                 continue
             head = {"call": call, "direction": direction, "index": number}
-            said = {"inputs": given, "forward": forward, "random": is_random}
-            out.append(json.dumps({**head, **result, **said}))
+            context = {"inputs": given, "forward": forward, "random": is_random}
+            out.append(json.dumps({**head, **result, **context}))
     return out
 
 

@@ -8,7 +8,7 @@ import os
 import re
 from typing import Any
 
-from sonde._new_file import anew
+from sonde._new_file import create_new
 from sonde.torch.check import _entries
 from sonde.torch.check._calls import _HOLDERS, resolve
 from sonde.torch.check._values import Maker
@@ -114,8 +114,8 @@ def find(dump: _entries.Dump, entry: str) -> str:
     kind = _kind(found)
     if kind not in _MODULES or not dump.modules.get(found):
         raise ValueError(
-            f"{found}: the dump does not say how a {kind} was built; record with the level mix and "
-            f"give one of its functions ({', '.join(sorted(_MODULES))} go by themselves)"
+            f"{found}: the dump does not record how a {kind} was built; record with the level mix "
+            f"and give one of its functions ({', '.join(sorted(_MODULES))} go by themselves)"
         )
     return found
 
@@ -131,10 +131,10 @@ def write(torch: Any, dump: _entries.Dump, entry: str, folder: str) -> str:
         name, function, arguments = _of_module(parts, dump, entry)
     os.makedirs(folder, exist_ok=True)
     program = os.path.join(folder, f"{name}.py")
-    with open(os.path.join(folder, f"{name}.pt"), "wb", opener=anew) as file:
+    with open(os.path.join(folder, f"{name}.pt"), "wb", opener=create_new) as file:
         torch.save(parts.tensors, file)
     kept = "its inputs as they were saved" if parts.saved else "inputs made of their statistics"
-    with open(program, "w", encoding="utf-8", opener=anew) as file:
+    with open(program, "w", encoding="utf-8", opener=create_new) as file:
         file.write(
             _TEXT.format(
                 title=f"{name}, by itself.",

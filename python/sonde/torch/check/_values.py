@@ -103,7 +103,7 @@ class Maker:
 
     def _saved(self, name: Any, info: "dict[str, Any]") -> Any:
         if self.folder is None:
-            raise ValueError(f"{name} is named, but the dump says of no folder with tensors")
+            raise ValueError(f"{name} is named, but the dump names no folder with tensors")
         path = os.path.join(self.folder, os.path.basename(str(name)))
         is_torch = path.endswith(".pt")
         if not is_torch and not path.endswith(".npy"):
@@ -114,11 +114,13 @@ class Maker:
             raise ValueError(f"cannot read {path}: {problem.strerror or problem}") from problem
         except Exception as problem:  # libraries raise what they like for a damaged file
             raise ValueError(f"{path} is no file of a tensor, or is damaged") from problem
-        told = (str(info.get("dtype")), list(_shape_of(info)))
+        described = (str(info.get("dtype")), list(_shape_of(info)))
         has = (str(data.dtype), list(data.shape))
         # Numpy lacks some of torch's types, whose tensors are written in another.
-        if told[1] != has[1] or (is_torch and told[0] != has[0]):
-            raise ValueError(f"{path} holds {has[0]} {has[1]}, the dump says {told[0]} {told[1]}")
+        if described[1] != has[1] or (is_torch and described[0] != has[0]):
+            raise ValueError(
+                f"{path} holds {has[0]} {has[1]}, the dump states {described[0]} {described[1]}"
+            )
         return data
 
     def _loaded(self, path: str, is_torch: bool) -> Any:
@@ -135,12 +137,12 @@ class Maker:
     def _made(self, info: "dict[str, Any]", converted: "Optional[tuple[str, str]]") -> Any:
         torch = self.torch
         shape = _shape_of(info)
-        low, low_told = info.get("Min_except_inf_nan", info.get("Min")), info.get("Min")
-        high, high_told = info.get("Max_except_inf_nan", info.get("Max")), info.get("Max")
+        low, low_given = info.get("Min_except_inf_nan", info.get("Min")), info.get("Min")
+        high, high_given = info.get("Max_except_inf_nan", info.get("Max")), info.get("Max")
         if 0 in shape:
-            low = low_told = high = high_told = 0
-        low, low_told = _number(low), _number(low_told)
-        high, high_told = _number(high), _number(high_told)
+            low = low_given = high = high_given = 0
+        low, low_given = _number(low), _number(low_given)
+        high, high_given = _number(high), _number(high_given)
         if not isinstance(low, (int, float)) or not isinstance(high, (int, float)):
             raise ValueError(
                 f"Data info Min: {low} , Max: {high}, info type must be int or float: "
@@ -154,11 +156,11 @@ class Maker:
             name = converted[1]
         dtype = self.dtype(name)
         if dtype.is_floating_point:
-            return self._made_floats((low, low_told), (high, high_told), shape, dtype)
+            return self._made_floats((low, low_given), (high, high_given), shape, dtype)
         if not any(word in name for word in _WHOLE_OF_TORCH):
             raise ValueError(f"tensors of {name} cannot be made")
         data = torch.randint(int(low), int(high) + 1, shape, dtype=dtype)
-        return self._with_ends(data, (low, low_told), (high, high_told))
+        return self._with_ends(data, (low, low_given), (high, high_given))
 
     def _made_floats(self, low: tuple, high: tuple, shape: tuple, dtype: Any) -> Any:
         torch = self.torch

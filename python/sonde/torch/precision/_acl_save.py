@@ -5,7 +5,7 @@ import os
 import re
 from typing import Any
 
-from sonde._new_file import anew
+from sonde._new_file import create_new
 
 _FORBIDDEN = re.compile(r"[^A-Za-z0-9_.:/\-]")
 _numbers = itertools.count()
@@ -22,7 +22,7 @@ def acl_save(x: Any, path: str) -> Any:
     host = x.detach().cpu().contiguous().clone()
     base = name.rpartition(".")[0] or name
     target = os.path.join(folder, f"{base}_{next(_numbers)}.pt")
-    with open(target, "wb", opener=anew) as file:
+    with open(target, "wb", opener=create_new) as file:
         torch.save(host, file)
     return host
 

@@ -56,7 +56,7 @@ class Collector:
         self.is_child = False  # a fork of the process that records
         self.folder: Optional[str] = None
         self._is_whole = True  # nothing of the open step could not be written
-        self._is_told = False  # that something could not, since the last whole step
+        self._is_reported = False  # that something could not, since the last whole step
         self.overflows = 0  # calls with NaN or infinity in their results (overflow_check)
         self._inputs_of: dict[str, tuple] = {}
         self._functions: dict[str, Any] = {}
@@ -186,7 +186,7 @@ class Collector:
         self.flush()
         self._functions["close"]()
         if self.folder is not None:
-            self._is_told = self._is_told and not self._is_whole
+            self._is_reported = self._is_reported and not self._is_whole
             self._is_whole = True
         self.folder = None
         self._waiting = ("", [])
@@ -213,11 +213,11 @@ class Collector:
             self._report(text)
 
     def _report(self, text: str) -> None:
-        """What cannot be written is said once, until a step is whole again."""
+        """Reports once what cannot be written, until a step is whole again."""
         self._is_whole = False
-        if self._is_told:
+        if self._is_reported:
             return
-        self._is_told = True
+        self._is_reported = True
         _errors.error(f"the dump is not complete: {text}")
         self._log(text, "")
 
@@ -247,7 +247,7 @@ class Collector:
             with open(path, "a", encoding="utf-8", errors="replace", opener=going_on) as file:
                 file.write(lines + "\n")
         except OSError:
-            pass  # the disk that the dump cannot be written to either: said on standard error
+            pass  # the disk that the dump cannot be written to either: reported on standard error
 
     # Hooks
 

@@ -24,7 +24,7 @@ class _Watch:
         self._depth = 0
         self._has_removed = False
         self._has_hidden = False
-        self._told: set[Any] = set()
+        self._reported: set[Any] = set()
 
     def begin(self, *_args: Any) -> None:
         self._depth += 1
@@ -38,10 +38,10 @@ class _Watch:
         code, frame = whole
         self._has_hidden = self._modules.hide()
         owner = getattr(frame, "f_locals", {}).get("self")
-        # A module is compiled by a stand-in of torch's, and told of when it is hooked.
+        # A module is compiled by a stand-in of torch's, and reported when it is hooked.
         is_module = id(owner) in self._modules.closed or "/torch/_dynamo/" in code.co_filename
-        if self._has_hidden and code not in self._told and not is_module:
-            self._told.add(code)
+        if self._has_hidden and code not in self._reported and not is_module:
+            self._reported.add(code)
             _errors.warning(
                 f"{code.co_name}() ({code.co_filename}:{code.co_firstlineno}) is compiled with "
                 "fullgraph=True: modules that it calls are no entries, since a look at them would "

@@ -127,8 +127,8 @@ def _text_list(block: dict, key: str) -> "list[str]":
 
 def _choice(value: Any, key: str, allowed: "list[str]") -> str:
     if value not in allowed:
-        told = _known_keys.hint(value, allowed)
-        raise _errors.refuse(f"{key} is invalid, it should be one of {allowed}{told}")
+        hint = _known_keys.hint(value, allowed)
+        raise _errors.refuse(f"{key} is invalid, it should be one of {allowed}{hint}")
     return value
 
 
@@ -178,15 +178,15 @@ def check(
     """The same of what a file holds."""
     _known_keys.name_unknown(content, task or content.get("task") or "statistics")
     if task is not None and task not in [*TASKS, *MORE_TASKS]:
-        told = _known_keys.hint(task, [*TASKS, *MORE_TASKS])
-        raise _errors.refuse(f"task must be one of {TASKS}{told}")
+        hint = _known_keys.hint(task, [*TASKS, *MORE_TASKS])
+        raise _errors.refuse(f"task must be one of {TASKS}{hint}")
     if dump_path is not None and not isinstance(dump_path, str):
         raise _errors.refuse("dump_path must be a string")
     if "\0" in (dump_path or ""):
         raise _errors.refuse("dump_path must not hold a null character")
     if level is not None and level not in LEVELS:
-        told = _known_keys.hint(level, LEVELS)
-        raise _errors.refuse(f"level must be one of {LEVELS}{told}")
+        hint = _known_keys.hint(level, LEVELS)
+        raise _errors.refuse(f"level must be one of {LEVELS}{hint}")
     config = Config()
     _read_common(content, config)
     if task is None and content and config.task not in FILE_TASKS:
@@ -236,8 +236,8 @@ def check_folder(path: str) -> None:
 def _read_common(content: dict, config: Config) -> None:
     task = content.get("task")
     if task is not None and (not isinstance(task, str) or task not in [*TASKS, *MORE_TASKS]):
-        told = _known_keys.hint(task, [*TASKS, *MORE_TASKS])
-        raise _errors.refuse(f"task is invalid, it should be one of {TASKS}{told}")
+        hint = _known_keys.hint(task, [*TASKS, *MORE_TASKS])
+        raise _errors.refuse(f"task is invalid, it should be one of {TASKS}{hint}")
     config.task = task or config.task
     config.dump_path = _check_kind(content, "dump_path", str, "a string")
     if "\0" in (config.dump_path or ""):
@@ -274,9 +274,9 @@ def _read_task(block: dict, config: Config) -> None:
     mode = block.get("summary_mode")
     mode = "statistics" if mode is None or mode == "" else mode
     if mode not in SUMMARY_MODES:
-        told = _known_keys.hint(mode, SUMMARY_MODES)
+        hint = _known_keys.hint(mode, SUMMARY_MODES)
         raise _errors.refuse(
-            f"summary_mode is invalid, summary_mode is not in {SUMMARY_MODES}.{told}"
+            f"summary_mode is invalid, summary_mode is not in {SUMMARY_MODES}.{hint}"
         )
     config.summary_mode = mode
     if config.task == "nan_watch":

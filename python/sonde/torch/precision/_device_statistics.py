@@ -28,8 +28,8 @@ class DeviceStatistics:
         with_sums: bool,
         failed: "Callable[[Exception], None]",
     ) -> None:
-        """``summary``: statistics, md5 or xor. ``failed`` is told why numbers cannot be fetched;
-        null stands in their place then."""
+        """``summary``: statistics, md5 or xor. ``failed`` gets the reason why numbers cannot be
+        fetched; null stands in their place then."""
         self.mark = f"of a device {uuid.uuid4().hex} "
         self._torch = torch
         self._summary = summary

@@ -50,10 +50,10 @@ def rank_of_launcher() -> Optional[str]:
     return rank if size.isdigit() and int(size) > 1 and rank.isdigit() else None
 
 
-def _say(level: str, text: str) -> None:
+def _log(level: str, text: str) -> None:
     rank = rank_of_launcher()
     if rank is not None and level != "INFO":
-        text = f"[rank {rank}] {text}"  # else ranks that say the same read as one that repeats
+        text = f"[rank {rank}] {text}"  # else equal lines of several ranks read as repeats of one
     try:
         sys.stderr.write(f"{time.strftime('%Y-%m-%d %H:%M:%S')} [{level}] {text}\n")
         sys.stderr.flush()
@@ -63,18 +63,18 @@ def _say(level: str, text: str) -> None:
 
 def info(text: str) -> None:
     """One line of what goes on."""
-    _say("INFO", text)
+    _log("INFO", text)
 
 
 def warning(text: str) -> None:
     """One line of what is probably not meant so."""
-    _say("WARNING", text)
+    _log("WARNING", text)
     _debug.trace()
 
 
 def error(text: str) -> None:
     """One line of what cannot be done."""
-    _say("ERROR", text)
+    _log("ERROR", text)
     _debug.trace()
 
 
@@ -98,6 +98,6 @@ _missed: "set[str]" = set()
 
 
 def refuse(text: str) -> ProbeError:
-    """Logs a wrong setting and gives the exception to raise, which says it, too."""
+    """Logs a wrong setting and gives the exception to raise, with the same text."""
     error(text)
     return ProbeError(ProbeError.INVALID_PARAM, text)

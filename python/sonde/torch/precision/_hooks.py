@@ -26,7 +26,7 @@ def _nothing(*_args: Any, **_kwargs: Any) -> None:
 
 
 class Hung:
-    """A registered hook that can be taken off and put back, cheaper than by registering anew."""
+    """A registered hook that can be taken off and put back, cheaper than registering it again."""
 
     __slots__ = ("_first", "_id", "_places")
 
@@ -62,19 +62,19 @@ class Hung:
 
 
 def make_node(torch: Any) -> Callable:
-    """apply(tell, *tensors) sends tensors through one autograd node, which calls ``tell`` with
-    their gradients and passes them on; undefined ones stay so."""
+    """apply(receive, *tensors) sends tensors through one autograd node, which calls ``receive``
+    with their gradients and passes them on; undefined ones stay so."""
 
     class BackwardHookFunction(torch.autograd.Function):
         @staticmethod
-        def forward(ctx: Any, tell: Callable, *tensors: Any) -> Any:
-            ctx.tell = tell
+        def forward(ctx: Any, receive: Callable, *tensors: Any) -> Any:
+            ctx.receive = receive
             ctx.set_materialize_grads(False)
             return tensors
 
         @staticmethod
         def backward(ctx: Any, *gradients: Any) -> Any:
-            ctx.tell(gradients)
+            ctx.receive(gradients)
             return (None, *gradients)
 
     return BackwardHookFunction.apply

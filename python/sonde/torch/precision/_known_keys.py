@@ -1,7 +1,7 @@
 """Names what stands in a configuration without effect, one line each.
 
 A file may hold blocks of other tasks, and of the reference tool's other parts, which are left
-alone. Every other key that nobody reads is told with the nearest one that is read, or with the
+alone. Every other key that nobody reads is reported with the nearest one that is read, or with the
 place where it belongs: a misspelt key that is passed over in silence costs its user a whole run.
 """
 
@@ -163,7 +163,8 @@ def _name_idle(content: "dict[str, Any]", task: str) -> None:
 
 
 def without_repeats(pairs: "list[tuple[str, Any]]") -> "dict[str, Any]":
-    """For ``json.load``: a key that stands twice in one object is told, as the last one counts."""
+    """For ``json.load``: a key that stands twice in one object is reported, as the last one
+    counts."""
     content: dict[str, Any] = {}
     for key, value in pairs:
         if key in content:

@@ -113,7 +113,7 @@ class Loader:
             )
         self.folder = None
 
-    def tell_of_unmatched(self, last: int) -> None:
+    def warn_of_unmatched(self, last: int) -> None:
         """The program has ended, with this step: what it never came to is named."""
         never = sorted(set(self._settings["step"]) - self._steps)
         if never:

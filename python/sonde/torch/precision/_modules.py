@@ -11,7 +11,7 @@ from sonde.torch.precision._collector import Collector
 from sonde.torch.precision._forward import StandIn
 from sonde.torch.precision._hooks import Hook, Hung, make_node
 from sonde.torch.precision._leads import Leads
-from sonde.torch.precision._whole_graph import inside_whole_graphs, tell_of_compiled
+from sonde.torch.precision._whole_graph import inside_whole_graphs, warn_of_compiled
 
 # Gradients that nobody wants before their hooks are taken away; putting them back costs more.
 _IDLE_GRADIENTS = 1000
@@ -29,7 +29,7 @@ class _Open:
 
 
 class _Backward:
-    """The backward of one forward call: nodes around the module tell when it begins and ends."""
+    """The backward of one forward call: nodes around the module report its begin and its end."""
 
     __slots__ = ("has_inputs", "modules", "name", "to_outputs")
 
@@ -70,7 +70,7 @@ class _Backward:
 
 
 class Modules:
-    """The hooks of all models. ``on`` says whether they do anything."""
+    """The hooks of all models. ``on``: whether they do anything."""
 
     def __init__(self, torch: Any) -> None:
         self.torch = torch
@@ -85,7 +85,7 @@ class Modules:
         self._hooked: set[int] = set()
         self._handles: list[Any] = []  # of hooks and stand-ins
         self._is_paused = False  # they are taken off
-        self.closed: set[int] = set()  # ids of modules in graphs that were told of
+        self.closed: set[int] = set()  # ids of modules in graphs that were reported
         self._models: dict[int, Any] = {}  # lists of models, whose ids stay theirs so
         self.prefixes: set[str] = set()  # that entries of modules begin with
         # Parameters that are hooked, by the prefixes of their modules: several models may share
@@ -96,9 +96,9 @@ class Modules:
         self._owners: dict[int, str] = {}  # of parameters: the prefix that hooked it first
         self._shared: set[str] = set()  # prefixes with parameters that others have, too
         self.only: Optional[str] = None  # module_dump(): the prefix that is recorded alone
-        # Whether outermost modules with equal names inside are told apart by the variable or
+        # Whether outermost modules with equal names inside are distinguished by the variable or
         # attribute that holds them; a program with a debugger of its own gets the names it knows.
-        self.tells_apart = False
+        self.separates_models = False
         self._first_of: dict[str, weakref.ref] = {}  # models, by the prefixes that they gave first
         self._leads = Leads()
         self._alone: dict[int, list[Any]] = {}  # hooks of outermost modules without children
@@ -116,7 +116,7 @@ class Modules:
         if several:
             self._models[id(models)] = models
         self._mark(models, forgets=not several)
-        if self.tells_apart and not several and next(models.children(), None) is None:
+        if self.separates_models and not several and next(models.children(), None) is None:
             self._attach_alone(models)
             return
         for index, model in enumerate(models if several else [models]):
@@ -154,7 +154,7 @@ class Modules:
                 handle.put_back()
 
     def sleep(self) -> None:
-        """Forgets all hooks, too: the next ``attach()`` looks at the models anew."""
+        """Forgets all hooks, too: the next ``attach()`` looks at the models again."""
         for handle in self._handles:
             handle.remove()
         self._is_paused = False
@@ -165,7 +165,7 @@ class Modules:
 
     def _lead_of(self, model: Any, everything: list) -> str:
         """What stands before the names of a model's modules."""
-        if not self.tells_apart:
+        if not self.separates_models:
             return ""
         names = [f"{name}.{type(module).__name__}" for name, module in everything[1:]]
         others = {self._first_of[name]() for name in names if name in self._first_of}
@@ -186,7 +186,7 @@ class Modules:
             if module is model or id(module) in self._hooked or id(module) in closed:
                 continue
             if id(getattr(module, "_orig_mod", None)) not in closed:
-                tell_of_compiled(module, name)
+                warn_of_compiled(module, name)
             if isinstance(module, self.torch.jit.ScriptModule):
                 _errors.warning(
                     f"The module dump does not support {type(module)} type. "
@@ -207,7 +207,7 @@ class Modules:
             self._handles += (Hung(before), Hung(after, first=True))
             if self.collector.config.hidden_modules and self._hides(module):
                 self._handles.append(StandIn(self, module, prefix))
-        if self.tells_apart:
+        if self.separates_models:
             self._attach_own(model)
 
     def _attach_own(self, model: Any) -> None:
@@ -236,7 +236,7 @@ class Modules:
         if isinstance(model, self.torch.jit.ScriptModule) or inside_whole_graphs([("", model)]):
             return
         lead = self._leads.of(model)
-        tell_of_compiled(model, lead[:-1])
+        warn_of_compiled(model, lead[:-1])
         before, after = self.hook(model, f"Module.{lead}{type(model).__name__}")
         self._alone[id(model)] = [Hung(before), Hung(after, first=True)]
         self._handles += self._alone[id(model)]
@@ -352,10 +352,11 @@ class Modules:
 
     # Backward
 
-    def _through(self, value: Any, tell: Callable[[tuple], None]) -> Any:
+    def _through(self, value: Any, receive: Callable[[tuple], None]) -> Any:
         """Sends the tensors of a value that need gradients through one autograd node.
 
-        The value with the new tensors, or None where there are none; ``tell`` gets the gradients.
+        The value with the new tensors, or None where there are none; ``receive`` gets the
+        gradients.
         """
         torch = self.torch
         if not torch.is_grad_enabled():
@@ -368,7 +369,7 @@ class Modules:
             return None  # there are no nodes to send them through
         if torch._C._get_tracing_state() is not None:
             return None  # they would become a part of what torch.jit.trace makes
-        hooked = self._node(tell, *found)
+        hooked = self._node(receive, *found)
         for tensor in hooked:
             # Views may be changed in place by the module, as its inputs could be before.
             if tensor._is_view():

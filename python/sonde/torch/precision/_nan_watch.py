@@ -3,8 +3,8 @@
 The task ``nan_watch``: nothing is recorded until a call gives NaN; that call is dumped.
 
 Results are looked at by the native side (``adapt/probe/nan_watch.cc``), which calls here with
-what it found. The folder of the dump is made then. ``nan_watch.json`` in it tells of each find: the
-call, the modules around it, and which of its inputs held NaN already.
+what it found. The folder of the dump is made then. ``nan_watch.json`` in it describes each find:
+the call, the modules around it, and which of its inputs held NaN already.
 """
 
 import json
@@ -13,7 +13,7 @@ import re
 import sys
 from typing import Any, Callable
 
-from sonde._new_file import anew
+from sonde._new_file import create_new
 
 _FILE = "nan_watch.json"
 _IN_PLACE = re.compile(r"^([^_].*_|__(i(?!nvert)\w+|setitem)__)$")
@@ -35,7 +35,7 @@ class Finds:
         ``values``: inputs of the call by the names of their files.
         """
         modules = self._open_modules(model)
-        # What a call is to write to (out=) says nothing by what it held.
+        # What a call is to write to (out=) proves nothing by its former contents.
         before = [
             key
             for key, value in values.items()
@@ -47,7 +47,7 @@ class Finds:
             self._folder, self._finds = folder, []
         self._finds.append(find)
         path = os.path.join(folder, _FILE)
-        with open(path + ".part", "w", encoding="utf-8", opener=anew) as file:
+        with open(path + ".part", "w", encoding="utf-8", opener=create_new) as file:
             json.dump(self._finds, file, indent=1)
         os.replace(path + ".part", path)
         place = ""

@@ -87,7 +87,7 @@ def _samples(torch: Any) -> list:
                 addresses = (tensor._cdata, storage._cdata, storage.data_ptr())
                 found.append((tensor, *addresses, offset, keys, number, needs, shape, strides))
     except (AttributeError, RuntimeError, TypeError):
-        return []  # this torch tells less of itself: its tensors are asked one by one
+        return []  # this torch exports less: its tensors are asked one by one
     return found
 
 
@@ -131,8 +131,8 @@ def _slicer(torch: Any, slices: "list[dict]") -> Any:
 def functions(
     torch: Any, config: Config, slices: "list[dict]", failed: "Callable[[Exception], None]"
 ) -> "dict[str, Any]":
-    """The functions of a new recorder; ``failed`` is told of numbers that cannot be fetched from a
-    device. Raises ``NativeError``."""
+    """The functions of a new recorder; ``failed`` is called for numbers that cannot be fetched from
+    a device. Raises ``NativeError``."""
     library = _open()
     summary = _SUMMARY_OF_TASK.get(config.task, config.summary_mode)
     device = DeviceStatistics(torch, summary, config.precision != "high", failed)

@@ -19,7 +19,7 @@ class Saver:
         self._is_open = False
 
     def end_step(self) -> None:
-        """Counting starts anew."""
+        """Counting starts again."""
         self._counts.clear()
         self._is_open = False
 

@@ -49,7 +49,7 @@ class Service(_errors.Loud):
         self.loader = Loader(self.torch, config.load) if config.load is not None else None
         self._ended = False
         self.has_begun = False  # start() was called, or save() at the level debug
-        self.is_driven = False  # by `sonde run`, which says itself that nothing was called
+        self.is_driven = False  # by `sonde run`, which itself reports that nothing was called
         self._is_resting = False  # nothing of us is in the way, and no step is open
         self._first = True
         self.first_start = True  # what programs set for each new model; start() ends it
@@ -86,7 +86,7 @@ class Service(_errors.Loud):
 
     @property
     def rests(self) -> bool:
-        """Whether nothing is hooked: each model needs a ``start()`` anew."""
+        """Whether nothing is hooked: each model needs another ``start()``."""
         return self._is_resting
 
     def reset_status(self) -> None:
@@ -128,7 +128,7 @@ class Service(_errors.Loud):
         if self.loader is not None and self._begin_loading(rank_id):
             return
         if not is_wanted:
-            self._tell_of_rank()
+            self._warn_of_rank()
             if self.loader is None:
                 self.rest()
                 return
@@ -151,7 +151,7 @@ class Service(_errors.Loud):
         if not self.collector.finds_nan:
             _errors.info(f"Dump data will be saved in {self.step_folder()}.")
 
-    def _tell_of_rank(self) -> None:
+    def _warn_of_rank(self) -> None:
         """Once, where no process has a rank that is to be recorded."""
         if self._knows_rank:
             return
@@ -429,7 +429,7 @@ class Service(_errors.Loud):
             self.switch(False)
             if not self.collector.is_child:
                 self.collector.flush()
-                _unmatched.tell(self)
+                _unmatched.report(self)
         except Exception as problem:  # noqa: BLE001: the boundary to the user's program
             _errors.error(f"the dump could not be completed: {problem}")
 

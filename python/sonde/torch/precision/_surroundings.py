@@ -1,4 +1,4 @@
-"""Tells calls of an optimizer's step and of gradient clipping apart from the model's.
+"""Distinguishes calls of an optimizer's step and of gradient clipping from the model's.
 
 In place while a step is recorded; ``unhook()`` leaves torch as it was.
 """

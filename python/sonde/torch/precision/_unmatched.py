@@ -1,4 +1,4 @@
-"""What a configuration asked for and the program never had, told when the program ends.
+"""What a configuration asked for and the program never had; reported when the program ends.
 
 Without it a misspelt name or a step too far gives an empty dump that nothing explains.
 """
@@ -40,7 +40,7 @@ def nearest_name(part: str, seen: "set[str]") -> str:
     return f" (did you mean {near[0]!r}?)" if near else ""
 
 
-def tell(service: "Service") -> None:
+def report(service: "Service") -> None:
     """One warning each; nothing where this process was not meant to record."""
     config = service.config
     if config.dump_enable is False or not _is_wanted(service):
@@ -49,13 +49,13 @@ def tell(service: "Service") -> None:
         if not service.is_driven:
             _errors.warning("start() of the PrecisionDebugger was never called")
         return
-    _tell_of_steps(service)
+    _warn_of_steps(service)
     is_recorded = bool(service.recorded or service.watched)
     if is_recorded and config.level != "debug":
-        _tell_of_names(service)
-    _tell_of_namespaces(service)
+        _warn_of_names(service)
+    _warn_of_namespaces(service)
     if service.loader is not None:
-        service.loader.tell_of_unmatched(service.step_number)
+        service.loader.warn_of_unmatched(service.step_number)
 
 
 def _is_wanted(service: "Service") -> bool:
@@ -64,7 +64,7 @@ def _is_wanted(service: "Service") -> bool:
     return not config.rank or rank in config.rank or bool(service.recorded)
 
 
-def _tell_of_steps(service: "Service") -> None:
+def _warn_of_steps(service: "Service") -> None:
     if service.has_enough:
         return  # it ended because what was looked for was found
     had = service.watched.union(service.recorded)
@@ -75,7 +75,7 @@ def _tell_of_steps(service: "Service") -> None:
         )
 
 
-def _tell_of_names(service: "Service") -> None:
+def _warn_of_names(service: "Service") -> None:
     scope = service.collector.scope
     config = service.config
     if config.task == "nan_watch":
@@ -86,7 +86,7 @@ def _tell_of_names(service: "Service") -> None:
         _errors.warning(f"no call matched {part!r} of tensor_list: no tensor is saved for it")
 
 
-def _tell_of_namespaces(service: "Service") -> None:
+def _warn_of_namespaces(service: "Service") -> None:
     config = service.config
     if config.level not in ("L1", "mix"):
         return

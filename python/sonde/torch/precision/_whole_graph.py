@@ -11,8 +11,8 @@ from typing import Any
 from sonde.torch.precision import _errors
 
 
-def tell_of_compiled(module: Any, name: str) -> None:
-    """Says of a compiled module that it is seen in part."""
+def warn_of_compiled(module: Any, name: str) -> None:
+    """Warns that a compiled module is seen in part."""
     is_compiled = getattr(module, "_compiled_call_impl", None) is not None
     if is_compiled or type(module).__name__ == "OptimizedModule":
         _errors.warning(
@@ -22,7 +22,7 @@ def tell_of_compiled(module: Any, name: str) -> None:
 
 
 def inside_whole_graphs(modules: list[tuple[str, Any]]) -> set[int]:
-    """The ``id()`` of the modules that nothing may look at, of a model's ``named_modules()``; tells
+    """The ``id()`` of the modules that nothing may look at, of a model's ``named_modules()``; warns
     of each graph in a line."""
     closed: set[int] = set()
     for name, module in modules:
@@ -51,7 +51,7 @@ def _is_whole_graph(module: Any, is_wrapped: bool) -> bool:
     fullgraph = getattr(context, "fullgraph", None)
     if fullgraph is not None:
         return bool(fullgraph)
-    # Before torch 2.9 it is told by what compiles frames.
+    # Before torch 2.9 it is known by the callback that compiles frames.
     converts = getattr(getattr(context, "callback", None), "_torchdynamo_orig_callable", None)
     return type(converts).__name__ == "ConvertFrameAssert"
 

@@ -1,7 +1,7 @@
 """``torch.npu``: what programs ask a device for, answered for one that is the CPU.
 
-``is_available`` and ``device_count`` say that there is none, so that programs which look take the
-CPU by themselves.
+``is_available`` and ``device_count`` report that there is none, so that programs which look take
+the CPU by themselves.
 """
 
 import contextlib
