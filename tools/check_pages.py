@@ -84,7 +84,7 @@ def links(text):
 
 
 def stamp(path):
-    """Writes the stamps of a page anew."""
+    """Writes the stamps of a page again."""
     text = (ROOT / path).read_text(encoding="utf-8")
     theirs = pages.sections(source_tree.read(english_of(path)))
     ours = pages.sections(text)

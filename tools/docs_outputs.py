@@ -1,4 +1,4 @@
-"""Writes the marked blocks of the documents anew (see pages.py): `make docs-outputs`.
+"""Writes the marked blocks of the documents again (see pages.py): `make docs-outputs`.
 
 docs_outputs.py BIN [FILE...]    BIN: the folder of the command `sonde`
 

@@ -102,7 +102,7 @@ class OpenedFiles:
                 interval.opened.add(path)
 
     def begin(self):
-        """What was opened before is told first, so that it is no part of this interval."""
+        """What was opened before is reported first, so that it is no part of this interval."""
         interval = Interval()
         self._pass_mark(interval)
         with self._lock:
@@ -121,7 +121,7 @@ class OpenedFiles:
         return interval
 
     def _pass_mark(self, interval):
-        """Opens a file, and waits until that is told; false where it never is."""
+        """Opens a file, and waits until that is reported; false where it never is."""
         with self._lock:
             name = str(self._next_mark)
             self._next_mark += 1

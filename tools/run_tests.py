@@ -96,9 +96,9 @@ def run_or_recall(unit, memory, total):
 
 
 def run_alone(unit, failed, total):
-    """A failure beside others that does not come again is told, but does not count: programs that
-    start servers and browsers depend on how fast a shared machine lets them run. It is a fault of
-    the test all the same, and is not remembered as passed."""
+    """A failure beside others that does not come again is reported, but does not count: programs
+    that start servers and browsers depend on how fast a shared machine lets them run. It is a fault
+    of the test all the same, and is not remembered as passed."""
     print(f"   {unit.title}: once more, alone", flush=True)
     report = run_unit(unit)
     total.spent(unit, report)

@@ -157,7 +157,7 @@ class UnitMemory:
         self._inside = self._names | {str(p) for name in self._names for p in Path(name).parents}
         self._linked_from = {
             command: self._linked(command) for command in self._commands if command.is_file()
-        }  # now: a unit may configure the build folder anew
+        }  # now: a unit may configure the build folder again
         self._watch = self._start_watch()
 
     def _data_folders(self):

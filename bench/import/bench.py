@@ -3,8 +3,8 @@
 Ours is timed from the start of the process to the end of a first query, with one processor and with
 two. Rivals: Python's json.load, DuckDB's read_json, inserts into SQLite, and Perfetto's trace
 processor; those that are not there are left out. Files are made by generate.py and removed again.
-Runs of all take turns, each with the file and memory at hand (even_out); ratios are of medians, and
-those to Perfetto of the best runs too.
+Runs of all take turns, each with the file and memory warm (even_out); ratios are of medians,
+and those to Perfetto of the best runs too.
 
     python3 bench/import/bench.py --megabytes 500 70 1 --runs 3
 """
@@ -45,7 +45,7 @@ database.commit()
 """
 
 
-# Reads a file and touches memory: both are then at hand for who runs next.
+# Reads a file and touches memory: both are then warm for the next run.
 EVEN_OUT = """
 import os, sys
 with open(sys.argv[1], "rb") as file:

@@ -2,7 +2,7 @@
 
 Of each operator: its call, two calls below it and the launch, basic description, tensors, the task
 with its log and its hardware counters; every fiftieth is an operation of communication with twelve
-transfers. Times go on, numbers of tasks begin anew as on the device.
+transfers. Times go on, numbers of tasks restart as on the device.
 
     python3 bench/raw/make_prof.py FOLDER --megabytes 500
 """
@@ -21,7 +21,7 @@ from prof_writer import ACL, COMMUNICATION, NODE, RUNTIME, Call, Counters, Task 
 OPERATORS = 40  # of different names
 SHAPES = [(4096, 4096), (32, 128, 4096), (8, 32, 1024, 128), (151936, 4096)]
 PERIOD_NS = 30_000  # from operator to operator
-NUMBERS = 65535  # of tasks until they begin anew
+NUMBERS = 65535  # of tasks until they restart
 RUNTIME_CALLS = ("rtKernelLaunch", "rtGetDevice")
 
 
@@ -55,7 +55,7 @@ def all_reduce(at, number, begin):
 
 
 class Cyclic:
-    """Tasks of a stream by number, with a flip on both sides where numbers begin anew."""
+    """Tasks of a stream by number, with a flip on both sides where numbers restart."""
 
     def __init__(self, writer, stream, numbers):
         self.writer, self.stream, self.numbers = writer, stream, numbers

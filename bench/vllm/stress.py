@@ -26,7 +26,7 @@ LATEST_S = 600  # until the files of a session are there, beside sixteen clients
 
 
 class Clients:
-    """Threads that ask until they are told to end."""
+    """Threads that send requests until they are asked to end."""
 
     def __init__(self, server):
         self._server, self._ends = server, threading.Event()

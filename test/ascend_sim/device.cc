@@ -72,7 +72,7 @@ Times Run(uint32_t stream, uint64_t dur_ns) {
 class Call {
  public:
   explicit Call(const char* name) : name_(ascend_sim::Keep(name)), begin_(NowNs()) {
-    ascend_sim::SayOnce();
+    ascend_sim::LogOnce();
   }
   ~Call() {
     const Api api = {kApi,

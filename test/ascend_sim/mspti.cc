@@ -59,9 +59,9 @@ void Deliver() {
 
 }  // namespace
 
-void ascend_sim::SayOnce() {
-  static std::once_flag said;
-  std::call_once(said,
+void ascend_sim::LogOnce() {
+  static std::once_flag once;
+  std::call_once(once,
                  [] { std::fputs("ascend_sim: this Ascend device is a simulation\n", stderr); });
 }
 
@@ -94,7 +94,7 @@ void ascend_sim::Report(uint32_t kind, const void* record, size_t size) {
 
 // NOLINTBEGIN(readability-identifier-naming): the vendor's names
 SIM_API int msptiSubscribe(void** subscriber, void*, void*) {
-  ascend_sim::SayOnce();
+  ascend_sim::LogOnce();
   if (subscriber == nullptr) return kInvalid;
   if (!IsPreloaded()) return kWithoutPreload;
   State& state = TheState();

@@ -1,9 +1,9 @@
 // One simulated Ascend device under the names of the vendor's library, for tests.
 //
-// Its memory is the host's, its streams run in order, and a kernel takes the time that it is said
+// Its memory is the host's, its streams run in order, and a kernel takes the time that it is given
 // to take, on a clock of its own that begins with the host's: nothing waits. What it did comes as
 // the records of libmspti.so, in buffers that the subscriber gives, from a thread of the library.
-// It says at its first use that it is a simulation; no figure of it is one of a device.
+// It logs at its first use that it is a simulation; no figure of it is one of a device.
 //
 // Programs drive it by the functions below (ctypes), subscribers by those of libmspti.so.
 // Threads: any. Nothing fails but by wrong use, which ends the process.
@@ -34,7 +34,7 @@ void Report(uint32_t kind, const void* record, size_t size);
 // The copy of a text that lives as long as the process, as records need it.
 const char* Keep(const char* text);
 
-void SayOnce();
+void LogOnce();
 
 }  // namespace ascend_sim
 

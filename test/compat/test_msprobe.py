@@ -258,7 +258,7 @@ BEYOND = "copied sparse complex_numbers rare_types transformed"
 PARTS = "mixture autocast_training generation batch_norms adapter recomputed_layers"
 
 
-# The last word names the case that has an input used several times, as above.
+# The final word names the case that has an input used several times, as above.
 @pytest.mark.parametrize(
     ("program", "cases", "several"),
     [(PROGRAMS, WHOLE, "encoder"), (ARCHITECTURES, PARTS, "mixture")],

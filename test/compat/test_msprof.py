@@ -1,4 +1,4 @@
-"""The vendor's device tool and Sonde read the same folders of records, and say the same of them.
+"""The vendor's device tool and Sonde read the same folders of records, with equal results.
 
 The tool is the public repository Ascend/msprof, whose Python analysis runs from its sources without
 CANN: SONDE_MSPROF names a checkout of it. The folders are written by the end-to-end tests'
@@ -29,12 +29,12 @@ NO_PART = 4294967295
 OP_SUMMARY = {"Op Name": "Name", "OP Type": "Type", "Task Type": "Accelerator Core",
               "Task Start Time(us)": "Start Time(us)", "Task Duration(us)": "Duration(us)",
               "Task Wait Time(us)": "Wait Time(us)"}  # fmt: skip
-# The launch's own record tells the blocks; the tool's other half goes by it, this one does not.
+# The launch's own record has the blocks; the tool's other half goes by it, this one does not.
 BLOCKS = {"Add_2": ("48", "96")}
 # The last letters of the communicator's name; this half of the tool takes those of its number.
 # Of chips before STARS the tool leaves these out, and what vector cores of their own counted.
 NOT_OF_OLDER = {"Mix Block Num", "Context ID"}
-UNTOLD = "Vec"
+UNKNOWN_CORE = "Vec"
 COMMUNICATION = {"hcom_allReduce__223_0_1": "hcom_allReduce__586_0_1"}
 
 
@@ -112,7 +112,7 @@ def test_operators(both):
         row["Op Name"] = COMMUNICATION.get(row["Op Name"], row["Op Name"])
         for column, cell in row.items():
             name = OP_SUMMARY.get(column, column)
-            if is_older and row["Op Name"] == UNTOLD and cell == "N/A":
+            if is_older and row["Op Name"] == UNKNOWN_CORE and cell == "N/A":
                 continue
             assert same(cell, my_row[name]), (row["Op Name"], column, cell, my_row[name])
 

@@ -1,8 +1,8 @@
 """Every mode of msprof-analyze runs on what Sonde wrote, of two and of four ranks, at every level.
 
-The peer ends with exit status 0 whatever happens: what it says and the tables that it writes are
+The peer ends with exit status 0 whatever happens: its messages and the tables that it writes are
 looked at. Modes whose subject a training run on a CPU does not have (marks, frequencies, experts)
-have to say so, and nothing else.
+have to report that, and nothing else.
 """
 
 import os
@@ -38,7 +38,7 @@ FULL = {
 NEEDS_LEVEL_1 = {"communication_time", "communication_matrix", "communication_time_sum",
                  "communication_matrix_sum", "communication_group_map"}  # fmt: skip
 TABLES_OF_LEVEL_1 = {"CommunicationGroupMapping"}
-# Modes that may have nothing to tell, and what they say then.
+# Modes that may have no result, and their message then.
 MAY_BE_EMPTY = {
     "slow_rank": ("No slow rank found",),
     "slow_link": ("expected pandas DataFrame",),  # of an empty list of links
@@ -86,7 +86,7 @@ def make_databases(tmp_path_factory, torch_python):
 
 
 def analysed(folder, output, mode, *more):
-    """What the peer said, and its tables with their numbers of rows."""
+    """The output of the peer, and its tables with their numbers of rows."""
     command = [str(PEER), "cluster", "-m", mode, "-d", str(folder), "-o", str(output), *more]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -33,7 +33,7 @@ PEER = Path(sys.executable).parent / "msprof-analyze"
 DATA = Path(os.environ.get("SONDE_SHARED_DATA", ROOT.parent / "shared" / "data")) / "ascend_pt"
 pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="needs data: no reference data")
 
-# Of tables with moments, and of what the profiler says of communication and steps.
+# Of tables with moments, and of the profiler's own communication and steps.
 MOMENTS = ("TASK", "COMMUNICATION_OP", "CANN_API", "PYTORCH_API")
 ANALYSED = ("CommAnalyzerBandwidth", "CommAnalyzerTime", "StepTraceTime", "CommAnalyzerMatrix")
 LENGTHS = {
@@ -136,8 +136,8 @@ def test_a_mode_gives_what_the_peer_gives(name, mode, input_of, tmp_path, monkey
         cluster.check_table(table, found[table], rows, has_ties=True)
 
 
-# With the words of a user, on the job of three steps. Not here: --rank_list of `all` and its kin
-# and --step_id of free_analysis, which are heeded and not there (docs/cluster.md).
+# With the words of a user, on the job of three steps. Not here: --rank_list of `all` or a range
+# and --step_id of free_analysis, which have an effect here and none there (docs/cluster.md).
 WORDS = [(mode, words) for mode in MODES if mode not in ("free_analysis", *BASE[:3])
          for words in ("--step_id 51", "--step_id 52 --rank_list 0,1,4,5")]  # fmt: skip
 WORDS += [(mode, "--step_id 51") for mode in BASE[:3]]

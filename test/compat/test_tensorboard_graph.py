@@ -297,7 +297,7 @@ def test_matches_are_saved_and_read_again(graphs, port):
 
 
 def test_verdicts_of_chosen_statistics(graphs, port):
-    """The viewer computes anew from the numbers that the database holds."""
+    """The viewer computes again from the numbers that the database holds."""
     viewer, _ = connect(graphs, port, "compared")
     viewer.post("updatePrecisionError", filterValue=["0", "1", "2", "3"])
     colours = {"#FFFCF3": {"value": [0, 0.5], "description": "x"},

@@ -58,7 +58,7 @@ def make_runner(sonde, tmp_path, cache_home):
 
 @pytest.fixture(name="one_error_line")
 def make_error_check():
-    """Asserts that a finished process said exactly one clear line and ended with ``status``."""
+    """Asserts that a finished process printed exactly one clear line and ended with ``status``."""
 
     def check(done, status, *parts):
         lines = done.stderr.splitlines()

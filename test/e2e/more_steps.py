@@ -11,7 +11,7 @@ from contextlib import closing
 
 APART_NS = 200_000_000
 NO_CONNECTION = 4294967295
-# What tells rows of a table apart from those of another step.
+# Columns that distinguish rows of a table from those of another step.
 NUMBERS = {"globalTaskId": 100_000, "opId": 10**9}
 CONNECTION = 1_000_000
 OPERATIONS = 50  # communication operations of a group in a step, at most

@@ -63,7 +63,7 @@ class NsysFile:
 
 
 def write_recorded(path):
-    """The file of the recorded run of the reference, made anew."""
+    """The file of the recorded run of the reference, written again."""
     file = NsysFile(path)
     for device in (0, 1):
         for _ in range(6):

@@ -53,7 +53,7 @@ class Attention(torch.nn.Module):
 
     def attend(self, x):
         q, k, v = self.qkv(x).chunk(3, dim=-1)
-        if CHANGE == "attention_by_hand":
+        if CHANGE == "attention_unfused":
             scores = torch.softmax(q @ k.transpose(-2, -1) / WIDTH**0.5, dim=-1)
             return self.out(scores @ v)
         if CHANGE == "python_loop":

@@ -156,7 +156,7 @@ def ai_cpu(stream=9, task=50, chip=5):
 
 def preprocessing(is_text):
     """Two actions as older collectors wrote them: (ns, action, source, size) as records or lines.
-    Other lines tell of no data."""
+    Other lines hold no data."""
     actions = [(240_000, "Last queue dequeue", "iterator_default", 131),
                (250_000, "Last queue dequeue", "iterator_1", 0)]  # fmt: skip
     if is_text:
@@ -205,7 +205,7 @@ def caches(chip=5):
 
 
 def network():
-    """Three lines of a network device's running counters, the last of which begins anew."""
+    """Three lines of a network device's running counters, the last of which restarts."""
     lines = [
         (prof.MONO_NS + 1_000_000, *range(100, 115)),
         (prof.MONO_NS + 2_000_000, *range(110, 140, 2)),

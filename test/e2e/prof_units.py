@@ -38,7 +38,7 @@ def channels(at, delays):
 
 
 def communication_unit():
-    """A loop and a wait of one task, with what the host said of both, and two channels."""
+    """A loop and a wait of one task, with the host's records of both, and two channels."""
     place = struct.pack("<HHI", 7, 0, TASK)  # stream, unused, task
     head = struct.pack("<BBHIQQII", 1, 0, 0, 0, text_hash("ccu_allreduce"),
                        text_hash("group_name_586"), 0, 2)  # fmt: skip
@@ -89,7 +89,7 @@ def stamp(at, block_number):
 
 
 def state(cycles, *working):
-    """So many cycles after the last word these pipelines work."""
+    """So many cycles after the previous word these pipelines work."""
     return struct.pack("<HH", cycles, 15 << 12 | sum(1 << PIPELINES.index(one) for one in working))
 
 

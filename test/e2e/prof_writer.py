@@ -338,7 +338,7 @@ class Writer:
 
 
 def settings(run, folder):
-    """info.json and what tells the clocks."""
+    """info.json and the records of the clocks."""
     host = folder / "host"
     cpu = {"Id": 0, "Name": "x", "Frequency": f"{HOST_MHZ}.000000", "Logical_CPU_Count": 4,
            "Type": "x"}  # fmt: skip

@@ -1,4 +1,4 @@
-"""`sonde advisor` against what the reference tool said of the same traces, sheet by sheet.
+"""`sonde advisor` against the reference tool's findings on the same traces, sheet by sheet.
 
 Every recorded run is repeated; rows are compared as sets, since equal values come in any order.
 What differs for a reason is named below, and in docs/advisor.md.
@@ -134,7 +134,7 @@ def differences(book, run):
 
 @pytest.fixture(scope="module", name="advised", params=golden_runs(), ids=lambda run: run.name)
 def advise(request, sonde, cache_home, tmp_path_factory):
-    """A recorded run, and the folder of what is said of its trace here."""
+    """A recorded run, and the folder of our findings on its trace."""
     run, folder = request.param, tmp_path_factory.mktemp("advised")
     words = [sonde, "advisor", *words_of(run, input_of(run, folder)), "-o", folder / "out"]
     environment = {k: v for k, v in os.environ.items() if not k.startswith("SONDE_")}

@@ -122,7 +122,7 @@ def test_no_long_gap_lies_in_the_steps(advice):
 def test_what_the_host_did_decides_what_to_do(doing, suggested, advice):
     found = advice(waiting(6000, doing))["device_waits"]
     assert suggested in found["suggestion"]
-    assert "3. " not in found["suggestion"], "what other reasons would ask for is not said"
+    assert "3. " not in found["suggestion"], "no advice for other reasons"
 
 
 def test_pageable_copies(advice):

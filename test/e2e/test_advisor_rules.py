@@ -243,7 +243,7 @@ def test_roofline(run_sonde, tmp_path):
     assert "roofline" not in spoke
 
 
-def test_what_could_not_be_read_is_said(run_sonde, tmp_path):
+def test_unread_parts_are_reported(run_sonde, tmp_path):
     """A trace that ends early is asked for what is there, and not in silence."""
     path = matrix_product(tmp_path / "cut.pt.trace.json", 490.0)
     path.write_text(path.read_text()[:-60])

@@ -271,7 +271,7 @@ def test_output_folder_that_is_a_file(run_sonde, profile, tmp_path):
 
 
 def test_a_loader_with_workers(run_sonde, prepared, tmp_path):
-    """`sonde run` parses the rank and tells of its helpers; `sonde analyse` parses those, too."""
+    """`sonde run` parses the rank and names its helpers; `sonde analyse` parses those, too."""
     train = Path(__file__).parents[1] / "python" / "programs" / "train.py"
     done = run_sonde("run", "--profile-save-path", "out", "--", prepared.python, train, 4, "fork",
                      timeout=240)  # fmt: skip

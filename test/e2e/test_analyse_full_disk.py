@@ -91,7 +91,7 @@ def test_the_store_goes_to_the_output_folder_when_the_cache_is_full(run_sonde, d
     assert count > 6000 and printed == []
 
 
-def test_a_full_output_disk_is_told_once(run_sonde, disk, mount_disk, tmp_path, one_error_line):
+def test_a_full_output_disk_is_reported_once(run_sonde, disk, mount_disk, tmp_path, one_error_line):
     out = mount_disk("1m")
     fill(out, 8192)
     options = {"env": {"XDG_CACHE_HOME": str(tmp_path / "cache")}}
@@ -150,7 +150,7 @@ def test_what_a_disk_has_no_room_for_is_not_begun(run_sonde, foreign, mount_disk
     )
     assert printed.endswith("or ask for less with --export-type db")
     assert not list(out.iterdir())
-    # What is told is true: the same goes where it just fits.
+    # The reported size is true: the same analysis passes where it just fits.
     done = run_sonde(*words, tmp_path / "out", **options)
     assert done.returncode == 0, done.stderr
     sizes = [path.stat().st_size for path in (tmp_path / "out").rglob("*") if path.is_file()]

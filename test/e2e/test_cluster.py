@@ -1,4 +1,4 @@
-"""`sonde cluster`: what is said, options, bad input, and ranks of every kind of trace."""
+"""`sonde cluster`: what is reported, options, bad input, and ranks of every kind of trace."""
 
 import hashlib
 import json
@@ -35,7 +35,7 @@ def test_the_traces_stay_as_they_are(two_ranks, run_sonde, tmp_path):
     assert digest(two_ranks) == before
 
 
-def test_a_timeline_that_ends_early_is_said(shared_data, run_sonde, tmp_path):
+def test_a_timeline_that_ends_early_is_reported(shared_data, run_sonde, tmp_path):
     ranks = shutil.copytree(shared_data / TEXT, tmp_path / "ranks")
     (timeline,) = (ranks / "rank1_ascend_pt").rglob("trace_view.json")
     whole = timeline.read_bytes()
@@ -101,7 +101,7 @@ def test_an_idle_device_is_explained_without_calls_of_an_interface(
     assert done.returncode == 0, done.stderr
     rows = tables_of(tmp_path)["FreeAnalysis"]
     assert len(rows) == 4
-    # None is said to have been dispatched late by a time below 0.
+    # None is reported to have been dispatched late by a time below 0.
     assert [row for row in rows if re.search(r"-\d", row[-1])] == []
     assert rows[0][3] == max(row[3] for row in rows)
 

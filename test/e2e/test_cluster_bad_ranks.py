@@ -19,7 +19,7 @@ def copy_ranks(shared_data, tmp_path):
 
 @pytest.fixture(name="cluster")
 def make_runner(run_sonde, tmp_path):
-    """cluster(mode, folder, *words, status=0) gives the tables and the lines that were said."""
+    """cluster(mode, folder, *words, status=0) gives the tables and the lines that were reported."""
 
     def run(mode, folder, *words, status=0):
         out = tmp_path / "out" / mode
@@ -121,7 +121,7 @@ def test_an_empty_rank_is_named(mode, ranks, cluster):
 
 
 def test_a_folder_of_a_rank_without_files(ranks, cluster):
-    """Nothing tells that it was a rank but the gap."""
+    """Only the gap shows that it was a rank."""
     shutil.rmtree(folder_of(ranks, 4) / "ASCEND_PROFILER_OUTPUT")
     (folder_of(ranks, 3).with_name("empty_ascend_pt") / "ASCEND_PROFILER_OUTPUT").mkdir(
         parents=True

@@ -1,4 +1,5 @@
-"""`sonde cluster -m cluster_compare_baseline`: what was changed in a copy of a run is what is said.
+"""`sonde cluster -m cluster_compare_baseline`: what was changed in a copy of a run is what is
+reported.
 
 Expected are the lengths of intervals that stand in the databases, counted here again.
 """
@@ -85,7 +86,7 @@ def parts_of(path):
 
 @pytest.fixture(name="compared")
 def make_comparison(run_sonde, shared_data, tmp_path):
-    """compared(folder, base) gives the tables and what was said."""
+    """compared(folder, base) gives the tables and what was reported."""
 
     def run(folder, base, *words):
         done = run_sonde(*MODE, "-d", folder, "--bp", base, "-o", tmp_path / "out", *words)

@@ -19,7 +19,8 @@ def find_folder(shared_data):
 
 @pytest.fixture(name="calibrate")
 def make_calibration(run_sonde, folder, tmp_path):
-    """calibrate(path, *options) gives rows of rank 0 of the tables, by name, and what was said."""
+    """calibrate(path, *options) gives rows of rank 0 of the tables, by name, and what was
+    reported."""
 
     def run(path, *options):
         words = ("cluster", "-m", "calibrate_npu_gpu", "-d", folder, "-o", tmp_path / "out")
@@ -55,7 +56,7 @@ def make_alike(tmp_path):
     return path
 
 
-def test_modules_with_names_alike_are_beside_each_other(alike, calibrate):
+def test_modules_with_similar_names_are_adjacent(alike, calibrate):
     tables, done = calibrate(alike, "--dump_intermediate_results")
     assert set(tables) == {"CompareProfileReportRank0", "NPUProfileRank0", "GPUProfileRank0"}
     rows = tables["CompareProfileReportRank0"]

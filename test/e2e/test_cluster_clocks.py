@@ -1,4 +1,5 @@
-"""Clocks of hosts that disagree: planted into copies of ranks, found, said, corrected or left."""
+"""Clocks of hosts that disagree: planted into copies of ranks, found, reported, corrected or
+left."""
 
 import json
 import shutil

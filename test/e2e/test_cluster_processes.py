@@ -22,7 +22,7 @@ def process_of(number, count):
 
 
 def own_environment():
-    """Without what a launcher said to these tests."""
+    """Without the variables that a launcher set for these tests."""
     launchers = ("OMPI_", "PMI_", "PMIX_", "SLURM_", "TORCHELASTIC_", "SONDE_")
     return {name: text for name, text in os.environ.items() if not name.startswith(launchers)}
 
@@ -100,10 +100,10 @@ def ranks_of(shared_data):
     ],
 )
 def test_the_result_is_that_of_one_process(mode, words, shared_data, run_sonde, start, tmp_path):
-    printed = ("-m", mode, "-d", shared_data / EIGHT, *words)
-    one = run_sonde("cluster", *printed, "-o", tmp_path / "one")
+    options = ("-m", mode, "-d", shared_data / EIGHT, *words)
+    one = run_sonde("cluster", *options, "-o", tmp_path / "one")
     assert one.returncode == 0, one.stderr
-    three = [start(i, 3, *printed, "-o", tmp_path / "three", *PATIENCE) for i in (2, 0, 1)]
+    three = [start(i, 3, *options, "-o", tmp_path / "three", *PATIENCE) for i in (2, 0, 1)]
     ends = [end_of(process) for process in three]
     assert [code for code, _, _ in ends] == [0, 0, 0], ends
     assert ends[0][1] == ends[2][1] == ""  # the first alone has results
@@ -115,9 +115,9 @@ def test_the_result_is_that_of_one_process(mode, words, shared_data, run_sonde, 
 
 def test_texts_and_another_run(shared_data, run_sonde, start, tmp_path):
     """Texts make `all` write text, and a base run is shared out as well."""
-    printed = ("-d", shared_data / TEXTS)
+    options = ("-d", shared_data / TEXTS)
     base = ("-m", "cluster_time_compare_summary", "--bp", shared_data / TEXTS)
-    for number, words in enumerate([printed, (*printed, *base)]):
+    for number, words in enumerate([options, (*options, *base)]):
         one, two = tmp_path / f"one{number}", tmp_path / f"two{number}"
         alone = run_sonde("cluster", *words, "-o", one)
         assert alone.returncode == 0, alone.stderr
@@ -184,20 +184,21 @@ def wait_for(look):
 
 
 def test_a_process_that_ends_is_named(shared_data, start, tmp_path):
-    """It is killed when it has said what it sees, while the first is held: it gets no rank done."""
-    printed = ("-m", "hccl_sum", "-d", shared_data / EIGHT, "-o", tmp_path / "out", *PATIENCE)
-    meeting = tmp_path / "out/cluster_analysis_output/meeting"
-    first = start(0, 2, *printed)
-    wait_for(lambda: (meeting / "head").exists())
+    """It is killed when it has listed the ranks that it sees, while the first is held: it gets no
+    rank done."""
+    options = ("-m", "hccl_sum", "-d", shared_data / EIGHT, "-o", tmp_path / "out", *PATIENCE)
+    rendezvous = tmp_path / "out/cluster_analysis_output/meeting"
+    first = start(0, 2, *options)
+    wait_for(lambda: (rendezvous / "head").exists())
     first.send_signal(signal.SIGSTOP)
-    other = start(1, 2, *printed)
-    wait_for(lambda: list(meeting.glob("*.hello.1")))
+    other = start(1, 2, *options)
+    wait_for(lambda: list(rendezvous.glob("*.hello.1")))
     other.send_signal(signal.SIGSTOP)
     first.send_signal(signal.SIGCONT)
-    wait_for(lambda: list(meeting.glob("*.ask.0")))
+    wait_for(lambda: list(rendezvous.glob("*.ask.0")))
     first.send_signal(signal.SIGSTOP)
     other.send_signal(signal.SIGCONT)
-    wait_for(lambda: list(meeting.glob("*.answer.0.1")))
+    wait_for(lambda: list(rendezvous.glob("*.answer.0.1")))
     other.kill()
     assert end_of(other)[0] == -signal.SIGKILL
     first.send_signal(signal.SIGCONT)
@@ -207,16 +208,16 @@ def test_a_process_that_ends_is_named(shared_data, start, tmp_path):
     (unread,) = [line for line in err.splitlines() if "the process that was to read it" in line]
     assert len([rank for rank in ranks_of(shared_data) if rank.name in unread]) == 4  # half of them
     assert "hcom_allReduce_" in out
-    assert not meeting.exists()
+    assert not rendezvous.exists()
 
 
 def test_a_process_that_does_not_come_is_named(shared_data, start, tmp_path):
-    printed = ("-m", "all", "-d", shared_data / EIGHT, "-o", tmp_path, "--patience", "1")
-    code, out, err = end_of(start(0, 2, *printed))
+    options = ("-m", "all", "-d", shared_data / EIGHT, "-o", tmp_path, "--patience", "1")
+    code, out, err = end_of(start(0, 2, *options))
     assert code == 1
     assert "process 1 of 2: did not come to the folder where they meet within 1 s" in err
     assert out  # what the first sees is there
-    code, _, err = end_of(start(1, 2, *printed))
+    code, _, err = end_of(start(1, 2, *options))
     assert code == 1
     assert "process 0 of 2 did not come to" in err and "--meet DIR" in err
 
@@ -232,11 +233,11 @@ def test_a_rank_that_cannot_be_taken_is_named(shared_data, run_sonde, start, tmp
         (file,) = ranks.rglob(f"ascend_pytorch_profiler_{rank}.db")
         with sqlite3.connect(file) as db:
             db.execute("UPDATE STEP_TIME SET id = 99")
-    printed = ("-m", "hccl_sum", "-d", ranks, "--step_id", "50")
-    one = run_sonde("cluster", *printed, "-o", tmp_path / "one")
+    options = ("-m", "hccl_sum", "-d", ranks, "--step_id", "50")
+    one = run_sonde("cluster", *options, "-o", tmp_path / "one")
     assert one.returncode == 1
     assert len(errors_of(one.stderr)) == 1 and "there is no step 50" in one.stderr
-    first, other = [start(i, 2, *printed, "-o", tmp_path / "two", *PATIENCE) for i in range(2)]
+    first, other = [start(i, 2, *options, "-o", tmp_path / "two", *PATIENCE) for i in range(2)]
     assert end_of(other)[0] == 0
     code, out, err = end_of(first)
     assert code == 1
@@ -249,8 +250,8 @@ def test_a_damaged_rank_is_named(shared_data, start, tmp_path):
     ranks = shutil.copytree(shared_data / EIGHT, tmp_path / "ranks")
     (file,) = ranks.rglob("ascend_pytorch_profiler_5.db")
     file.write_bytes(b"no database")
-    printed = ("-m", "hccl_sum", "-d", ranks, "-o", tmp_path / "out", *PATIENCE)
-    ends = [end_of(process) for process in [start(i, 2, *printed) for i in range(2)]]
+    options = ("-m", "hccl_sum", "-d", ranks, "-o", tmp_path / "out", *PATIENCE)
+    ends = [end_of(process) for process in [start(i, 2, *options) for i in range(2)]]
     assert [code for code, _, _ in ends] == [1, 0]
     (error,) = errors_of(ends[0][2])
     assert f"{file.parents[1]}: " in error and "file_unreadable (1)" in error
@@ -258,8 +259,8 @@ def test_a_damaged_rank_is_named(shared_data, start, tmp_path):
 
 
 def test_alone_waits_for_nobody(shared_data, start, tmp_path):
-    printed = ("-m", "all", "-d", shared_data / EIGHT, *PATIENCE)
-    assert end_of(start(3, 8, *printed, "-o", tmp_path / "alone", "--alone"))[0] == 0
+    options = ("-m", "all", "-d", shared_data / EIGHT, *PATIENCE)
+    assert end_of(start(3, 8, *options, "-o", tmp_path / "alone", "--alone"))[0] == 0
 
 
 SLURM = {"SLURM_PROCID": "0", "SLURM_NTASKS": "8", "SLURM_STEP_NUM_TASKS": "8"}
@@ -278,17 +279,17 @@ SLURM = {"SLURM_PROCID": "0", "SLURM_NTASKS": "8", "SLURM_STEP_NUM_TASKS": "8"}
     ],
 )
 def test_variables_of_others_make_nobody_wait(environment, shared_data, start, tmp_path):
-    printed = ("-m", "all", "-d", shared_data / EIGHT, *PATIENCE)
-    code, _, err = end_of(start(0, 1, *printed, "-o", tmp_path, environment=environment))
+    options = ("-m", "all", "-d", shared_data / EIGHT, *PATIENCE)
+    code, _, err = end_of(start(0, 1, *options, "-o", tmp_path, environment=environment))
     assert code == 0, err
     assert "they share the ranks" not in err
 
 
 def test_a_shell_of_a_launcher_waits_for_nobody(shared_data, start, tmp_path):
-    printed = ("-m", "all", "-d", shared_data / EIGHT, "-o", tmp_path, *PATIENCE)
+    options = ("-m", "all", "-d", shared_data / EIGHT, "-o", tmp_path, *PATIENCE)
     ours, its = pty.openpty()
     try:
-        code, _, err = end_of(start(0, 8, *printed, stdin=its))
+        code, _, err = end_of(start(0, 8, *options, stdin=its))
     finally:
         os.close(ours)
         os.close(its)
@@ -299,10 +300,10 @@ def test_a_shell_of_a_launcher_waits_for_nobody(shared_data, start, tmp_path):
 @pytest.mark.parametrize("number_name", ["PMI_RANK", "SLURM_PROCID"])
 def test_other_launchers_are_known(number_name, shared_data, start, tmp_path):
     count_name = {"PMI_RANK": "PMI_SIZE", "SLURM_PROCID": "SLURM_STEP_NUM_TASKS"}[number_name]
-    printed = ("-m", "hccl_sum", "-d", shared_data / EIGHT, "-o", tmp_path, *PATIENCE)
+    options = ("-m", "hccl_sum", "-d", shared_data / EIGHT, "-o", tmp_path, *PATIENCE)
     two = [
         start(
-            0, 1, *printed, environment={number_name: str(i), count_name: "2", "SLURM_STEP_ID": "0"}
+            0, 1, *options, environment={number_name: str(i), count_name: "2", "SLURM_STEP_ID": "0"}
         )
         for i in range(2)
     ]
@@ -313,7 +314,7 @@ def test_other_launchers_are_known(number_name, shared_data, start, tmp_path):
 
 @pytest.fixture
 def mpirun():
-    """Open MPI's, as far as it is told which processes to start."""
+    """Open MPI's launcher, which starts the given processes."""
     command = shutil.which("mpirun")
     if command is None:
         pytest.skip("needs mpirun: Open MPI is not here")
@@ -324,10 +325,10 @@ def mpirun():
 
 
 def test_mpirun_starts_them(mpirun, sonde, shared_data, run_sonde, tmp_path):
-    printed = ("-m", "hccl_sum", "-d", shared_data / EIGHT)
-    one = run_sonde("cluster", *printed, "-o", tmp_path / "one")
+    options = ("-m", "hccl_sum", "-d", shared_data / EIGHT)
+    one = run_sonde("cluster", *options, "-o", tmp_path / "one")
     assert one.returncode == 0, one.stderr
-    three = (*mpirun, "-n", "3", sonde, "cluster", *printed, "-o", tmp_path / "three", *PATIENCE)
+    three = (*mpirun, "-n", "3", sonde, "cluster", *options, "-o", tmp_path / "three", *PATIENCE)
     done = subprocess.run(
         [str(word) for word in three],
         env={**own_environment(), "XDG_CACHE_HOME": str(tmp_path / "cache")},

@@ -113,7 +113,7 @@ def test_runs_are_compared_with_a_baseline(shared_data, run_sonde, tmp_path):
             assert tables[name] == in_database(out, reference, columns)
 
 
-def test_what_cannot_be_made_is_said_in_one_line(shared_data, run_sonde):
+def test_impossible_output_is_one_line(shared_data, run_sonde):
     statement = "SELECT * FROM cluster_time_compare_summary"
     done = run_sonde("query", shared_data / SYNTH, statement)
     assert done.returncode == 1

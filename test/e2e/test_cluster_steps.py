@@ -1,4 +1,4 @@
-"""`--step_id` of every mode: it has an effect, or that it has none is said."""
+"""`--step_id` of every mode: it has an effect, or that it has none is reported."""
 
 import re
 import shutil
@@ -20,7 +20,7 @@ def make_ranks(shared_data, tmp_path_factory):
     return folder
 
 
-def test_a_step_counts_or_is_said_not_to(run_sonde, ranks, tmp_path):
+def test_a_step_has_an_effect_or_a_warning(run_sonde, ranks, tmp_path):
     listed = run_sonde("cluster", "--help").stdout.split("\nModes:\n")[1]
     modes = set(re.findall(r"^  (\w+)  +\S", listed, re.MULTILINE))
     assert len(modes) > 30 and ELSEWHERE | COMPARING < modes, listed
@@ -35,5 +35,5 @@ def test_a_step_counts_or_is_said_not_to(run_sonde, ranks, tmp_path):
         tables, done = result(mode)
         assert tables, (mode, done.stderr)
         of_step, done = result(mode, "--step_id", "51")
-        is_said = f"--step_id has no effect on the mode {mode}" in done.stderr
-        assert (of_step == tables) == is_said, (mode, done.stderr)
+        is_reported = f"--step_id has no effect on the mode {mode}" in done.stderr
+        assert (of_step == tables) == is_reported, (mode, done.stderr)

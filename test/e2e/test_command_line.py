@@ -86,7 +86,7 @@ def test_bad_variable_is_wrong_usage(run_sonde, one_error_line):
     one_error_line(done, 2, "SONDE_PROFILE_WITH_STACK", "'maybe'")
 
 
-def test_broken_installation_is_told(run_sonde, one_error_line):
+def test_broken_installation_is_reported(run_sonde, one_error_line):
     done = run_sonde("run", "--", "true", env={"SONDE_HOME": "/nowhere"})
     one_error_line(done, 1, "SONDE_HOME", "/nowhere")
 

@@ -20,7 +20,7 @@ WORK = {
     "double": (["other types"], ""),
     "autocast": (["other types", "appeared", "other kernels"], ""),
     "loader_normalizes": (["appeared", "more or fewer calls"], "std mean div sub"),
-    "attention_by_hand": (
+    "attention_unfused": (
         ["appeared", "vanished", "other shapes", "more or fewer calls"],
         "attention softmax bmm",
     ),
@@ -150,7 +150,7 @@ def test_changed_work_is_named_first(change, changes):
     assert words == "" or any(word in about for word in words.split(" ")), first
 
 
-# Times are told apart on a machine that has nothing else to do.
+# Times are compared on a machine that has nothing else to do.
 @pytest.mark.parametrize("change", TIME if ALL else [])
 def test_changed_time_is_named_first(change, changes):
     check_time_is_first(changes(change), TIME[change])

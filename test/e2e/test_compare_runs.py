@@ -122,7 +122,7 @@ def test_any_pairing(new, old, devices, compare, tmp_path):
 
 def test_two_runs_of_mindspore(compare, shared_data, tmp_path):
     """One executes operators one by one, the other compiled them to a graph: operators that only
-    one has are named, and shapes tell which are called more."""
+    one has are named, and shapes show which are called more."""
     folder = shared_data / "mindspore_cpu" / "profiler"
     (eager,) = (folder / "pynative_mem").glob("*_ascend_ms")
     (graph,) = (folder / "graph_mem").glob("*_ascend_ms")
@@ -178,7 +178,7 @@ def test_what_is_missing_is_named(compare):
     assert "no sheet CommunicationCompare: both sides lack communication" in done.stderr
 
 
-def test_doubts_are_said(compare):
+def test_doubts_are_reported(compare):
     same = compare(DB, DB)
     assert "both sides are the same trace" in same.stderr
     assert "other models" not in same.stderr
@@ -244,7 +244,7 @@ def test_inputs_stay_as_they_are(compare, shared_data, tmp_path):
 
 
 def test_tasks_of_a_plane_that_overlap_are_of_one_plane(compare, shared_data, tmp_path):
-    """The plane that waited least tells how long a group waited; what of it is drawn on a track
+    """The plane that waited least shows how long a group waited; what of it is drawn on a track
     beside its own is no plane that waited less."""
     new = shutil.copytree(shared_data / DB, tmp_path / "new_ascend_pt")
     for path in new.rglob("*"):

@@ -265,7 +265,7 @@ def test_a_base_that_is_not_there(judged, run_sonde, tmp_path, one_error_line):
 
 @pytest.mark.parametrize("kind", ["empty", "cut", "other kind", "no data", "no permission"])
 def test_a_base_that_cannot_be_read(kind, judged, run_sonde, tmp_path):
-    """Why a table of the comparison cannot be made is said without words of the database."""
+    """Why a table of the comparison cannot be made is reported without words of the database."""
     judged(USUAL, USUAL)
     old = tmp_path / "old.json"
     if kind == "no permission":
@@ -312,7 +312,7 @@ def test_calls_of_the_host_are_compared_by_name(run_sonde, tmp_path):
     assert (same["diff_ms"], same["verdict"]) == (0, "unchanged")
 
 
-def test_a_call_that_takes_longer_is_said(run_sonde, tmp_path):
+def test_a_slower_call_is_reported(run_sonde, tmp_path):
     paths = [tmp_path / "new.json", tmp_path / "old.json"]
     for path, dur in zip(paths, (300, 20), strict=True):
         write_trace(path, dict(zip(KERNELS, USUAL, strict=False)))

@@ -71,7 +71,7 @@ def issues(ask, span):
 
 
 def rounds_of(faults):
-    """Lists of faults, each of another file: one import tells of all in a list."""
+    """Lists of faults, each of another file: one import reports all in a list."""
     rounds = []
     for fault in faults:
         free = (one for one in rounds if fault[0] not in {name for name, *_ in one})

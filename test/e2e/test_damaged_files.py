@@ -128,7 +128,7 @@ def test_text_beside_a_bad_database(shared_data, tmp_path, ask):
 
 
 def test_text_beside_a_database_with_a_damaged_list_of_tables(shared_data, tmp_path, ask):
-    """Its first page is whole: only SQLite tells."""
+    """Its first page is whole: only SQLite notices."""
     span = reader.copy_of(shared_data / TEXT, tmp_path / "span_ascend_pt")
     slices = ask(span, "SELECT count(*), sum(dur)::BIGINT FROM slice")
     database = next((shared_data / DB).rglob("ascend_pytorch_profiler_0.db"))

@@ -1,4 +1,4 @@
-"""What the profiler's own tables say is shown, or named where other files give something else."""
+"""Values of the profiler's own tables are shown, or named where other files give something else."""
 
 import json
 
@@ -39,7 +39,8 @@ def test_whole_sets_differ_nowhere(shared_data, ask, name):
 
 
 def test_files_that_were_cut_off(shared_data, tmp_path, ask, run_sonde):
-    """Computing comes out shorter than the profiler told: both are named, and which is shown."""
+    """Computing comes out shorter than the profiler reported: both are named, and which is
+    shown."""
     name = "ascend_pt/text/level1/rank0_ascend_pt"
     span = reader.copy_of(shared_data / name, tmp_path / "span_ascend_pt")
     timeline = span / "ASCEND_PROFILER_OUTPUT" / "trace_view.json"

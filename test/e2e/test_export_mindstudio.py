@@ -11,7 +11,7 @@ import pytest
 from prof_runs import ADD, ALL_REDUCE, COPY, EVENT, FUSED, MATMUL
 from prof_writer import Run
 
-# What older tools said; of communication at level 0 they knew no type.
+# Rows of older tools; of communication at level 0 they knew no type.
 NEWER = {("HCCL", "COMMUNICATION"), ("hccl", "communication"), ("N/A", "hcom_allReduce_")}
 RAW = ["text_level1_rank0_ascend_pt", "text_level0_rank1_ascend_pt"]
 

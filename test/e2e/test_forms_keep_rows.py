@@ -123,7 +123,7 @@ def keeps_in_all_forms(given, made, lost):
     hosts = [kind for kind in HOST if kind != "gc"]
     lost_slices = sum(count for what, count in lost.items() if what.startswith("slices "))
     assert made.of("operations") == given.of("operations")
-    # Of a task with a kernel's type a database may tell nothing else: a timeline knows only types.
+    # Of a task with a kernel's type a database may hold nothing else: a timeline knows only types.
     unnamed = given.of("unnamed kernels")
     assert 0 <= made.of("kernels") - given.of("kernels") <= unnamed
     if not unnamed:
@@ -145,10 +145,10 @@ def keeps_in_text(given, made, lost):
     for kind in ("thread", "module", "python", "communication_plane"):
         assert made.of("slices", kind) == given.of("slices", kind), kind
     # A kernel of NCCL is the operation, too: that has a row of its group there, and is the one row
-    # of both among the kernels, so that the task is told without its core.
+    # of both among the kernels, so that the task is reported without its core.
     both = given.of("operations on streams")
     assert made.on("communication_group") == given.on("communication_group") + both
-    # A task lies on its stream, whether a plane tells of it or not. One that ran in parts is these
+    # A task lies on its stream, whether a plane has it or not. One that ran in parts is these
     # parts there, as in the vendor's own timelines: the whole of them is merged.
     assert made.of("other tasks") + made.of("kernels") + given.of("wholes", category="") == (
         given.of("other tasks") + given.of("kernels") + both
@@ -158,7 +158,7 @@ def keeps_in_text(given, made, lost):
         for level in {kind for what, kind, _ in given.rows if what == "calls"}:
             assert made.of("calls", level) == given.of("calls", level), level
     assert made.of("arrows", "enqueue_dequeue") == given.of("arrows", "enqueue_dequeue")
-    # Those to planes are told by the arrow to their operation.
+    # Those to planes are recorded by the arrow to their operation.
     if given.of("calls"):
         arrows = given.of("arrows", "host_to_device") - given.of("on planes", category="arrows")
         arrows -= given.of("wholes", category="arrows")  # their parts have arrows of their own

@@ -2,8 +2,8 @@
 framework's layer was never analysed: one trace, whose deliverables are those of torch_npu 2.14.
 
 Times are whole nanoseconds here, and have the texts' own decimals there. On purpose otherwise: what
-is told of vector cores is not counted as of cube cores, though older timelines label them so; of a
-copy in several parts each is its operator's, not the first alone.
+is reported of vector cores is not counted as of cube cores, though older timelines label them so;
+of a copy in several parts each is its operator's, not the first alone.
 """
 
 import csv
@@ -23,7 +23,7 @@ CUBE = ("Device Self Duration With AICore(us)", "Device Total Duration With AICo
 
 @pytest.fixture(name="both", scope="module", params=SETS)
 def analyse(request, shared_data, tmp_path_factory, sonde):
-    """(folder of torch_npu's results, of ours, what was said)"""
+    """(folder of torch_npu's results, of ours, what was reported)"""
     folder = tmp_path_factory.mktemp("beside")
     span = reader.copy_of(
         shared_data / f"ascend_pt/raw/{request.param}_ascend_pt", folder / "span_ascend_pt"
@@ -137,7 +137,7 @@ def test_operators(both):
 
 
 @pytest.mark.parametrize("name", ["l2_cache.csv", "npu_module_mem.csv"])
-def test_tables_that_are_handed_on(both, name):
+def test_tables_that_are_copied(both, name):
     theirs, ours = ((folder / name).read_bytes() for folder in both[:2])
     assert theirs == ours
 

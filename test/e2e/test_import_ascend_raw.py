@@ -136,7 +136,7 @@ def test_steps_of_a_database_beside_records(database, shared_data):
 
 
 def test_records_beside_a_database_are_part_of_the_trace(shared_data, tmp_path, run_sonde):
-    """Nothing is said to be left out; a change of a record's file is a new trace."""
+    """Nothing is reported to be left out; a change of a record's file is a new trace."""
     span = reader.copy_of(shared_data / BESIDE, tmp_path / "given" / "span_ascend_pt")
 
     def ask():
@@ -170,7 +170,7 @@ def test_folder_as_torch_npu_collected_it(shared_data, run_sonde):
     assert run_sonde("query", span, "FROM import_issue", "--format", "csv").stdout.count("\n") == 1
 
 
-def test_finished_results_are_taken_unless_told_otherwise(shared_data, tmp_path, run_sonde):
+def test_finished_results_are_used_by_default(shared_data, tmp_path, run_sonde):
     span = reader.copy_of(shared_data / "ascend_pt/text/level1/rank0_ascend_pt", tmp_path / "span")
     raw = shared_data / SPAN / "FRAMEWORK"
     reader.copy_of(raw, span / "FRAMEWORK")

@@ -326,7 +326,7 @@ def test_bad_tables(shared_data, tmp_path, run_sonde):
 
 
 def test_what_is_kept_whole(shared_data, tmp_path, run_sonde):
-    """A timeline only beside tables: alone it is exported anew, and its text is never used."""
+    """A timeline only beside tables: alone it is exported again, and its text is never used."""
     span = reader.copy_of(shared_data / SETS[0], tmp_path / "span")
     timeline = span / "ASCEND_PROFILER_OUTPUT" / "trace_view.json"
     kept = "SELECT file FROM source_text WHERE file LIKE '%trace_view.json'"
@@ -456,7 +456,7 @@ def test_captures_of_the_device_tool_side_by_side(tmp_path, run_sonde):
     assert names(tmp_path / "many") == ["k0"]
 
 
-def test_the_form_that_was_taken_is_said(shared_data, tmp_path, run_sonde):
+def test_the_form_in_use_is_reported(shared_data, tmp_path, run_sonde):
     """Text and database of one rank in a folder: a line says which, and why."""
     span = reader.copy_of(shared_data / "ascend_pt/db/level1/rank1_ascend_pt", tmp_path / "span")
     (span / "ASCEND_PROFILER_OUTPUT" / "kernel_details.csv").write_text("Name,Type\n")

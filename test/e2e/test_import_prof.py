@@ -92,7 +92,7 @@ def test_communication(write_prof, ask):
     ]  # fmt: skip
 
 
-def test_numbers_of_tasks_begin_anew(write_prof, ask):
+def test_numbers_of_tasks_restart(write_prof, ask):
     """The same number names two tasks of a stream, before and behind a flip."""
 
     def launch(k, number, ran):
@@ -172,8 +172,8 @@ def test_types_of_tasks_before_stars(write_prof, ask):
     assert found[-1][:2] == ["AIV_SQE", "3"]
 
 
-def test_numbers_that_begin_anew_before_stars(write_prof, ask):
-    """Told apart by the flips of both sides, as on newer chips."""
+def test_numbers_that_restart_before_stars(write_prof, ask):
+    """Distinguished by the flips of both sides, as on newer chips."""
     calls = [
         Call(
             at,

@@ -1,4 +1,4 @@
-"""SQL on imported ranks gives what msprof-analyze 26.2.0 said of the same databases."""
+"""SQL on imported ranks gives the results of msprof-analyze 26.2.0 on the same databases."""
 
 import csv
 from decimal import Decimal

@@ -34,7 +34,7 @@ def rows(run_sonde):
     return ask
 
 
-def test_two_runs_of_a_rank_are_told_apart(tmp_path, rows):
+def test_two_runs_of_a_rank_are_distinguished(tmp_path, rows):
     write(tmp_path / "job/before/rank0.json", 0, ["a", "b"])
     write(tmp_path / "job/after/rank0.json", 0, ["a", "c"])
     found = rows(
@@ -76,7 +76,7 @@ def test_statements_by_rank_stay_valid(tmp_path, rows, count):
     ) == [(count * (count + 1) // 2,)]
 
 
-def test_a_copy_counts_once_and_is_said(tmp_path, run_sonde):
+def test_a_copy_counts_once_and_is_reported(tmp_path, run_sonde):
     for rank in range(2):
         write(tmp_path / f"job/rank{rank}.json", rank, ["a"])
     shutil.copy(tmp_path / "job/rank0.json", tmp_path / "job/rank0_again.json")
@@ -85,7 +85,7 @@ def test_a_copy_counts_once_and_is_said(tmp_path, run_sonde):
     assert "is the same trace as" in done.stderr and "counts once" in done.stderr
 
 
-def test_analyse_tells_runs_and_files_apart(tmp_path, run_sonde):
+def test_analyse_distinguishes_runs_and_files(tmp_path, run_sonde):
     write(tmp_path / "job/before/rank0.json", 0, ["a"])
     write(tmp_path / "job/after/rank0.json", 0, ["a"])
     write(tmp_path / "none/TP-0.json", None, ["a"])

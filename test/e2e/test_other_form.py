@@ -1,7 +1,7 @@
 """Deliverables of Ascend's profilers asked for in the form that they do not have.
 
-What the files say is said in the other form too, and a set that goes to the other form and back
-says what it said.
+What the files say is reported in the other form too, and a set that goes to the other form and back
+holds what it held.
 """
 
 import json

@@ -106,7 +106,7 @@ def test_counters_before_stars(write_prof, ask, chip):
         assert not any(key.startswith(("aic_", "aiv_")) for key in found)
 
 
-def test_counters_that_tell_no_time(write_prof, ask):
+def test_counters_without_a_time(write_prof, ask):
     """Of a task that was launched once and ran three times, each run has its own; what is left
     over belongs to none."""
     call = kernel("Cube", 23, (1, 0), 240_000, [Counters(0, 1000 + k, []) for k in range(4)])
@@ -149,8 +149,8 @@ def test_bandwidths_and_frequency(write_prof, ask):
 
 
 def test_counters_without_a_task_are_counted(write_prof, ask):
-    stray = kernel("K", 3, (1, 0), 40_000, [Counters(99_000, 1650, [1])])
-    folder = write_prof(Run([stray], sample=PIPES))
+    unmatched = kernel("K", 3, (1, 0), 40_000, [Counters(99_000, 1650, [1])])
+    folder = write_prof(Run([unmatched], sample=PIPES))
     assert issues(ask, folder) == {"raw_counter_without_task": "1"}
     assert metrics(ask, folder, "K") == {}
 

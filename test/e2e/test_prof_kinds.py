@@ -211,7 +211,8 @@ def test_iterations_of_models(write_prof, ask, tables, chip):
 
 @pytest.mark.parametrize(("cann", "tag"), [("8.5.0", 11), ("9.1.0-beta.0", 12)])
 def test_marks_on_the_device(write_prof, ask, cann, tag):
-    """A range has two records of its number; before CANN 9.1 only that told it from a mark."""
+    """A range has two records of its number; before CANN 9.1 only that distinguished it from a
+    mark."""
     track = b"".join([kinds.step(70_000, 1, 0, 11), kinds.step(30_000, 2, 0, tag),
                       kinds.step(95_000, 2, 0, tag)])  # fmt: skip
     marks = mark(0, "note", 35_000, 35_000, 1) + mark(2, "range", 34_000, 37_000, 2)

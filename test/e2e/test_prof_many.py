@@ -15,7 +15,7 @@ SPAN = "PROF_000001_20250109081616713_0004200ABCDEFGHA"
 
 @pytest.mark.parametrize(("chip", "numbers"), [(5, 97), (5, 65535), (15, 1 << 24)])
 def test_all_are_joined(tmp_path, ask, chip, numbers):
-    """Numbers of tasks begin anew again and again; nothing is left over and nothing is mixed up."""
+    """Numbers of tasks restart again and again; nothing is left over and nothing is mixed up."""
     folder = tmp_path / SPAN
     _, tasks = make_prof.write(folder, 1.5, chip, numbers)
     assert prof_runs.issues(ask, folder) == {}

@@ -41,7 +41,7 @@ def test_timeline_of_tasks(write_prof, run_sonde, tmp_path):
     ]  # fmt: skip
 
 
-def test_parts_that_run_beside_each_other(write_prof, ask, run_sonde, tmp_path):
+def test_parts_that_run_in_parallel(write_prof, ask, run_sonde, tmp_path):
     """None is cut off where the next one begins."""
     launch = Task(41_000, 7, 6, "FFTS_PLUS", (80_000, 95_000), 0,
                   sub_tasks={0: (8, 80_000, 90_000), 1: (3, 82_000, 95_000)})  # fmt: skip

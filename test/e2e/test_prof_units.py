@@ -80,7 +80,7 @@ def test_parts_of_fused_tasks(write_prof, ask):
 
 
 def test_what_a_dpu_ran(write_prof, ask):
-    """Its tasks are none of the device; a launch tells the name of one."""
+    """Its tasks are none of the device; a launch has the name of one."""
     folder = write_prof(Run([KERNEL], chip=15, extra=units.dpu(), texts=units.TEXTS))
     assert issues(ask, folder) == {}
     assert slices(ask, folder, "dpu_task") == [

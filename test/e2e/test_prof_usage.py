@@ -35,7 +35,7 @@ def test_use_of_the_host(write_prof, ask, slice_bytes):
     assert curve(ask, folder, "Network Usage %") == [(0, 1), (500, 0)]
 
 
-def test_use_that_nothing_tells_the_whole_of(write_prof, ask):
+def test_usage_without_a_known_total(write_prof, ask):
     """Without the machine's sizes a share is none: the files are named as not read."""
     info = {"memoryTotal": 0, "sysClockFreq": 0, "netCard": []}
     folder = write_prof(Run([MATMUL], extra=usage.host(), info=info))

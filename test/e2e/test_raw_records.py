@@ -1,4 +1,4 @@
-"""Folders of Ascend's profilers that were not analysed yet: what is not read is said first.
+"""Folders of Ascend's profilers that were not analysed yet: what is not read is reported first.
 
 `analyse` never calls such a folder done, and names what has to be typed where CANN is installed.
 """
@@ -25,7 +25,7 @@ def command_of(folder, package="torch_npu.profiler"):
 
 @pytest.mark.parametrize("name", WITH_DEVICE)
 def test_device_tool_has_exported_no_timeline(shared_data, tmp_path, run_sonde, name):
-    """Nothing ties the framework's records to tables alone: said each time, and never done."""
+    """Nothing ties the framework's records to tables alone: reported each time, and never done."""
     span = reader.copy_of(shared_data / name, tmp_path / "given" / "span_ascend_pt")
     for timeline in span.glob("PROF_*/mindstudio_profiler_output/msprof_*.json"):
         timeline.unlink()

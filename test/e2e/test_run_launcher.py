@@ -127,7 +127,7 @@ def test_missing_and_not_executable_commands(launch, one_error_line, tmp_path):
     one_error_line(launch("--", script), 126, str(script))
 
 
-def test_unwritable_folder_is_told_before_the_start(launch, one_error_line, tmp_path):
+def test_unwritable_folder_is_reported_before_the_start(launch, one_error_line, tmp_path):
     done = launch("--profile-save-path", "/proc/none", "--", "touch", tmp_path / "ran")
     one_error_line(done, 1, "--profile-save-path", "/proc/none")
     assert not (tmp_path / "ran").exists()

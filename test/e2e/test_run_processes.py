@@ -181,7 +181,8 @@ if __name__ == "__main__":
 
 @pytest.mark.parametrize("method", ["spawn", "forkserver"])
 def test_data_loader_workers_that_import_torch_themselves(run_sonde, prepared, tmp_path, method):
-    """Helpers like forked ones: not parsed unasked, in no table, and no word that steps are few."""
+    """Helpers like forked ones: not parsed automatically, in no table, and no word that steps are
+    few."""
     program = tmp_path / "loader.py"
     own = OWN_OPTIMIZER + SPAWNED_LOADER.replace("torch.optim.SGD(", "Descent(")
     program.write_text(own if method == "forkserver" else SPAWNED_LOADER)
@@ -239,7 +240,7 @@ os._exit(0)
 
 
 def test_a_daemon_whose_parents_left_at_once(run_sonde, tmp_path):
-    """Nothing was recorded of the first process, and it never said that it ended."""
+    """Nothing was recorded of the first process, and it never reported its end."""
     program = tmp_path / "daemon.py"
     program.write_text(ENDS_AT_ONCE)
     # The pipe is at its end when the last of them has ended.

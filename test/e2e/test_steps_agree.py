@@ -1,7 +1,7 @@
 """A profile and a dump of one program have the same steps: those that a person would draw.
 
 Each program calls its layer another number of times in each of its iterations, so that the numbers
-of calls tell which iteration a step is, and whether it holds all of it and nothing else.
+of calls show which iteration a step is, and whether it holds all of it and nothing else.
 
 Programs of PLAIN use an optimizer of torch, the others one of their own (own_optimizer.py).
 """

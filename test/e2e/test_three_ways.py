@@ -69,7 +69,7 @@ def as_text(table, row):
         if kind in ("NOTIFY_WAIT", "MEMCPY_ASYNC"):
             name = kind
         return (ts, dur, name, kind, core, *rest)
-    # The arrow to their operation tells transfers, those to its parts a task that runs in parts.
+    # The arrow to their operation marks transfers, those to its parts a task that runs in parts.
     if table == "arrows" and row[2] in ("Notify_Wait", "Memcpy", "AI_CORE"):
         return None
     return row

@@ -107,7 +107,7 @@ def test_the_advice_of_all_ranks_says_why_one_is_slow(view, tmp_path):
     assert printed["description"].startswith("rank 5 is slow in all steps")
 
 
-def test_clocks_that_disagree_are_told_beside_the_waits(view, shared_data, tmp_path):
+def test_clocks_that_disagree_are_reported_next_to_the_waits(view, shared_data, tmp_path):
     ranks = shutil.copytree(shared_data / "ascend_pt/synth8_tp_pp_dp", tmp_path / "ranks")
     planted_clocks.unmeasured(ranks)
     planted_clocks.meet(ranks, {4, 5, 6, 7}, 40_000)

@@ -74,7 +74,7 @@ def test_both_forms_say_the_same(capture):
         assert found[:COUNT] == pytest.approx([wait for wait, _, _ in times_of(span)], abs=1e-3)
 
 
-def test_the_summary_tells_it(capture, run_sonde, tmp_path):
+def test_the_summary_reports_waits(capture, run_sonde, tmp_path):
     done = run_sonde("analyse", capture, "-o", tmp_path / "out")
     assert done.returncode == 0, done.stderr
     line = next(line for line in done.stdout.splitlines() if "waited for the last one" in line)
@@ -82,7 +82,7 @@ def test_the_summary_tells_it(capture, run_sonde, tmp_path):
     assert waits[0] > 0.8 * COUNT * LATE_MS > waits[1]
 
 
-def test_one_rank_alone_cannot_tell(capture, run_sonde, tmp_path):
+def test_one_rank_alone_does_not_suffice(capture, run_sonde, tmp_path):
     span = tmp_path / "one" / ranks_in_order(capture)[0].name
     shutil.copytree(ranks_in_order(capture)[0], span)
     done = run_sonde("analyse", span)

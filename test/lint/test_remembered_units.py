@@ -184,7 +184,7 @@ exit STATUS
     ],
     ids=["good", "no test is named", "crashed", "silent"],
 )
-def test_what_a_test_program_tells(tmp_path, report, status, expected):
+def test_reports_of_a_test_program(tmp_path, report, status, expected):
     program = tmp_path / "program"
     writes = f"cat > ${{1#--gtest_output=xml:}} <<'END'\n{GOOD}\nEND" if report else ""
     program.write_text(PROGRAM.replace("REPORT", writes).replace("STATUS", str(status)))

@@ -76,9 +76,9 @@ constexpr Name kNames[] = {
 
 }  // namespace
 
-void nvidia_sim::SayOnce() {
-  static std::once_flag said;
-  std::call_once(said, [] { std::fputs("nvidia_sim: this GPU is a simulation\n", stderr); });
+void nvidia_sim::LogOnce() {
+  static std::once_flag once;
+  std::call_once(once, [] { std::fputs("nvidia_sim: this GPU is a simulation\n", stderr); });
 }
 
 uint64_t nvidia_sim::NowNs() {
@@ -118,7 +118,7 @@ void nvidia_sim_drop(uint64_t count) {
 
 // NOLINTBEGIN(readability-identifier-naming): the vendor's names
 SIM_API int cuptiSubscribe(void** subscriber, void*, void*) {
-  nvidia_sim::SayOnce();
+  nvidia_sim::LogOnce();
   if (subscriber == nullptr) return kInvalidParameter;
   State& state = TheState();
   const std::lock_guard lock(state.mutex);

@@ -1,5 +1,5 @@
 // The device: streams in order, times as they were asked for. Records as CUDA 13's headers have
-// them, written out anew here: a slip in the adapter's own declarations is to be seen.
+// them, written out again here: a slip in the adapter's own declarations is to be seen.
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -78,7 +78,7 @@ class Call {
  public:
   Call(uint32_t kind, uint32_t callback, uint32_t correlation)
       : kind_(kind), callback_(callback), correlation_(correlation), begin_(NowNs()) {
-    nvidia_sim::SayOnce();
+    nvidia_sim::LogOnce();
   }
   Call(uint32_t kind, uint32_t callback) : Call(kind, callback, ++last_correlation) {}
   ~Call() {

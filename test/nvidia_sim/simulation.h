@@ -1,6 +1,6 @@
 // One simulated GPU under the names of CUPTI, for tests.
 //
-// Its streams run in order, and a kernel takes the time that it is said to take, on a clock of its
+// Its streams run in order, and a kernel takes the time that it is given, on a clock of its
 // own that begins with the host's: nothing waits. What it did comes as records of CUPTI's
 // activities, in buffers that the subscriber gives, from a thread of the library. It says at its
 // first use that it is a simulation; no figure of it is one of a device.
@@ -28,7 +28,7 @@ SIM_API uint32_t nvidia_sim_memset(uint64_t bytes, uint32_t stream, uint64_t dur
 SIM_API uint32_t nvidia_sim_unfinished_kernel(const char* mangled);
 // What CUPTI's clock shows is that of the system less so much, from now on.
 SIM_API void nvidia_sim_clock_behind(int64_t ns);
-// So many records are told as dropped with the next buffer.
+// So many records are reported as dropped with the next buffer.
 SIM_API void nvidia_sim_drop(uint64_t count);
 
 namespace nvidia_sim {
@@ -56,7 +56,7 @@ void Report(uint32_t kind, const void* record, size_t size);
 
 uint64_t NowNs();  // of the simulated clock
 
-void SayOnce();
+void LogOnce();
 
 }  // namespace nvidia_sim
 

@@ -34,8 +34,8 @@ def test_a_request_that_began_before(server, rows):
 
 
 def test_a_session_shorter_than_its_requests(server, rows):
-    """Nothing begins or ends in it: its tokens are told all the same, each with the piece in which
-    it was sent."""
+    """Nothing begins or ends in it: its tokens are recorded all the same, each with the piece in
+    which it was sent."""
     streams = [Stream(server, LONG) for _ in range(2)]
     for stream in streams:
         stream.await_pieces(20)

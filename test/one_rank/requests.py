@@ -107,7 +107,7 @@ def test_flows_from_request_to_rank(four, rows):
     assert {"running requests", "waiting requests", "KV cache use"} <= {r["name"] for r in names}
 
 
-def test_ranks_tell_their_batch_and_when_they_wait(four, rows):
+def test_ranks_record_their_batch_and_waits(four, rows):
     session = four.folder
     sql = """SELECT t.step_id, min(c.value) AS value FROM step t JOIN counter c ON c.ts >= t.ts AND
         c.ts <= t.ts + t.dur JOIN track k USING (track_id) WHERE k.name = '{}' GROUP BY ALL"""
@@ -212,7 +212,7 @@ def test_session_after_session(server, rows):
 
 # vLLM's front-end answers nothing while a fast engine keeps its queue of tokens full (tiny model,
 # free machine; the same without Sonde), so that a client that has left, or the start of a session,
-# may be noticed only after the request. What vLLM itself counted tells which it was.
+# may be noticed only after the request. vLLM's own counters show which it was.
 
 
 def test_a_client_that_goes_away(server, rows):
@@ -231,7 +231,7 @@ def test_a_client_that_goes_away(server, rows):
 
 
 def test_requests_of_two_sessions_side_by_side(server, sonde, rows, four, tmp_path):
-    """Times and their percentiles are those of the requests; a longer queue is told."""
+    """Times and their percentiles are those of the requests; a longer queue is reported."""
     old = four.folder
 
     def work():

@@ -1,5 +1,5 @@
 """Writes the checkpoints that the unit tests of src/precision/checkpoint read, and those from which
-the fuzz target starts. Run by hand; needs torch and safetensors."""
+the fuzz target starts. Run manually; needs torch and safetensors."""
 
 import sys
 

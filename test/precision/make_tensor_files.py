@@ -1,4 +1,4 @@
-"""Writes the tensor files that the unit tests of src/precision read. Needs torch; run by hand.
+"""Writes the tensor files that the unit tests of src/precision read. Needs torch; run manually.
 
 Every good file holds the values 0, 1, 2, ... (as far as the type can) in the shape 2 x 3, so that a
 test can check all of them alike.

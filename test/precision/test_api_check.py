@@ -50,7 +50,7 @@ def make_check(probe):
 
 @pytest.fixture(scope="module", name="checked")
 def check_once(run_probe, tmp_path_factory):
-    """checked(name): what was said of this dump, and the folder of its tables; read only."""
+    """checked(name): the messages on this dump, and the folder of its tables; read only."""
     pytest.importorskip("torch")
     known = {}
 
@@ -190,7 +190,7 @@ def test_bad_dumps_are_one_line(check, tmp_path, content, printed):
 
 
 def mm_calls(folder, fields):
-    """A dump of calls of one kind, as many as ``fields`` has; they tell of the first argument,
+    """A dump of calls of one kind, as many as ``fields`` has; they describe the first argument,
     which is saved as is the other. Paths of the first ones."""
     torch = pytest.importorskip("torch")
     (folder / "dump_tensor_data").mkdir(parents=True)
@@ -212,7 +212,7 @@ def mm_calls(folder, fields):
 
 
 def damages(torch):
-    """What became of a saved tensor, and what is said of it."""
+    """What became of a saved tensor, and what is reported of it."""
     wrong = "is no file of a tensor, or is damaged"
     yield lambda path: path.unlink(), "cannot read"
     yield lambda path: path.write_bytes(b""), wrong
@@ -225,7 +225,7 @@ def damages(torch):
     yield lambda path: torch.save(torch.ones(3), path), "holds torch.float32 [3], the dump states"
 
 
-# What a record tells, and what is said of it.
+# The fields of a record, and the message on them.
 CANNOT_BE = (
     ({"data_name": None, "shape": "x"}, "x is no shape of a tensor"),
     ({"data_name": None, "shape": [-1, 2]}, "[-1, 2] is no shape of a tensor"),
@@ -297,7 +297,8 @@ def test_a_python_without_torch_is_named(probe, tmp_path):
     (tmp_path / "dump.json").write_text('{"data": {}}')
     done = probe("acc_check", "-api_info", "dump.json", "--python", empty, good=False)
     assert "cannot import torch" in done.stderr and "--python" in done.stderr
-    # What is wrong with the dump, the call or the lists is said first: torch takes seconds to load.
+    # What is wrong with the dump, the call or the lists is reported first: torch takes seconds to
+    # load.
     (tmp_path / "lists.json").write_text('{"acc_check": {"white_list": ["matmull"]}}')
     for printed, *words in (
         ("no/dump.json", "acc_check", "-api_info", "no/dump.json"),

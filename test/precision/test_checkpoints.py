@@ -150,7 +150,7 @@ class Evil:
         return (os.system, ("touch executed",))
 
 
-def test_a_distributed_checkpoint_is_told_how_to_be_compared(probe, compare, tmp_path):
+def test_advice_for_a_distributed_checkpoint(probe, compare, tmp_path):
     state = model()
     torch.save(state, tmp_path / "good.pt")
     folder = tmp_path / "step_100"

@@ -1,4 +1,5 @@
-"""`sonde probe compare` end to end: matching, mappings, logs, calibration, numbers by hand."""
+"""`sonde probe compare` end to end: matching, mappings, logs, calibration, numbers computed
+manually."""
 
 import csv
 import json
@@ -57,7 +58,7 @@ def make_compare(probe, tmp_path):
         (True, 1.0, "Diff", "Diff"),
     ),
 )
-def test_statistics_by_hand(ours, theirs, difference, relative, compare):
+def test_statistics_computed_manually(ours, theirs, difference, relative, compare):
     rows, _ = compare({FORWARD: call(Mean=ours)}, {FORWARD: call(Mean=theirs)})
     assert (rows[0]["Mean diff"], rows[0]["MeanRelativeErr"]) == (difference, relative)
     assert (rows[0]["Max diff"], rows[0]["MaxRelativeErr"]) == ("0", "0")
@@ -300,7 +301,7 @@ def test_tensors_are_calibrated_first(probe, tmp_path):
     (row,) = (r for r in rows_of(tmp_path / "out") if "input" in r["NPU Name"])
     assert (row["Cosine"], row["MaxAbsErr"]) == ("1.0", "0.0")
     assert "unknown" in done.stdout + done.stderr
-    # A matrix that does not fit leaves the tensor as it is, and says so.
+    # A matrix that does not fit leaves the tensor as it is, and reports it.
     matrix.write_bytes(npy([1.0] * 9, (3, 3)))
     done = probe(*words("compare", pair), "--config", config, "-o", tmp_path / "again")
     (row,) = (r for r in rows_of(tmp_path / "again") if "input" in r["NPU Name"])

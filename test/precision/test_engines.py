@@ -62,7 +62,7 @@ def test_only_the_pass_between_embedding_and_backward_counts(compare):
     names = [row["NPU Name"] for row in rows]
     assert not any("lm_head" in name or "Model.backward" in name for name in names)
     assert not any("layers.0.mlp.MLP.backward" in name for name in names)
-    # Calls count anew from there: forward.1 of the training is forward.0 of the inference.
+    # Calls count again from there: forward.1 of the training is forward.0 of the inference.
     assert "Module.model.embed_tokens.VocabParallelEmbedding.forward.0.output.0" in [
         row["Bench Name"] for row in rows if "Embedding.forward.1" in row["NPU Name"]
     ]

@@ -38,7 +38,7 @@ def test_steps_and_ranks_go_into_one_database(probe, tmp_path):
     assert (config["graph_type"], config["task"]) == ("compare", "summary")
 
 
-def test_matching_without_a_second_run_is_said(probe, tmp_path):
+def test_matching_without_a_second_run_is_reported(probe, tmp_path):
     write_rank(tmp_path / "rank0")
     for option in ("-lm", "-fm"):
         done = probe("graph", "-tp", "rank0", "-o", "out", option)

@@ -106,7 +106,7 @@ def test_tensors_of_kernels(tables, tmp_path):
     rows = dict(enumerate(found["compare_result_0_0"]))  # in the order of the names
     verdicts = [row["Accuracy Reached or Not"] for row in rows.values()]
     assert verdicts == ["Yes", "No", "", "", "", "Yes"], done.stdout
-    # By hand: cosine (1 + 4 + 18) / (sqrt(14) sqrt(41)) = 0.96, difference 3.
+    # Manually: cosine (1 + 4 + 18) / (sqrt(14) sqrt(41)) = 0.96, difference 3.
     assert float(rows[1]["Cosine"]) == pytest.approx(23 / (14 * 41) ** 0.5)
     assert (rows[1]["MaxAbsErr"], rows[1]["NPU Tensor Shape"]) == ("3.0", "[3]")
     assert "position of inf or nan" in rows[2]["Err_message"]

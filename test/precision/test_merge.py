@@ -73,7 +73,7 @@ def test_wrong_configurations(config, part, results, probe, tmp_path):
     assert part in done.stderr
 
 
-def test_what_has_no_effect_is_said(results, probe, tmp_path):
+def test_settings_without_effect_are_reported(results, probe, tmp_path):
     text = "api: [Torch.mm.0.forward, Torch.mn.0.forward]\ncompare_idx: [Max diff]\n"
     (tmp_path / "calls.yaml").write_text(text)
     printed = probe("merge", "-i", results, "-o", "merged", "-config", "calls.yaml").stderr

@@ -54,7 +54,7 @@ def test_a_command_is_needed(probe):
     assert shown.stdout.startswith("sonde ")
 
 
-def test_an_unknown_one_is_told_of_the_nearest(probe):
+def test_the_nearest_command_is_suggested(probe):
     done = probe("graph_visualise", good=False)
     assert done.returncode == 2
     assert "unknown command 'graph_visualise'; did you mean 'graph_visualize'?" in done.stderr

@@ -1,4 +1,4 @@
-"""What a user's files ask for and two dumps do not have is said, and nothing else."""
+"""What a user's files ask for and two dumps do not have is reported, and nothing else."""
 
 import json
 
@@ -76,7 +76,7 @@ def test_a_line_that_one_rank_needs_has_an_effect(probe, tmp_path):
     assert probe(*words("compare", roots), "-cm", "m.yaml", "-o", "out").stderr == ""
 
 
-def test_mappings_beside_each_other(pair, probe, tmp_path):
+def test_several_mappings_at_once(pair, probe, tmp_path):
     (tmp_path / "dm.yaml").write_text(
         "Module.net.Net.forward.0.output.0: Module.net.Net.forward.0.output.0\n"
     )

@@ -213,8 +213,8 @@ debugger.step()
     assert data["bag_grad.1.debug"]["Max"] == 1.0
 
 
-def test_tensors_are_read_without_asking_python(run_program):
-    """Else every tensor costs microseconds more, and nothing tells."""
+def test_tensors_are_read_natively(run_program):
+    """Else every tensor costs microseconds more, unnoticed."""
     done = run_program(
         MODEL
         + """

@@ -301,7 +301,7 @@ print(counts)
 
 
 def test_a_device_that_fails(run_program, read_dump, tmp_path):
-    """The entries lack their numbers; the program goes on, and the reason is told."""
+    """The entries lack their numbers; the program goes on, and the reason is reported."""
     done = run_program(
         PROGRAM
         + """

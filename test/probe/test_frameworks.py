@@ -47,7 +47,7 @@ def test_a_folder_for_each_stage(run_program, tmp_path):
     assert found == [(f"step_{n}", stage) for n in (1, 2, 3) for stage in ("compute", "update")]
     for path in (tmp_path / "dump").rglob("dump.json"):
         names = list(json.loads(path.read_text())["data"])
-        # Each counts its calls anew, and the second stage alone has gradients.
+        # Each counts its calls again, and the second stage alone has gradients.
         assert "Functional.linear.0.forward" in names and "Functional.linear.2.forward" not in names
         assert any("backward" in name for name in names) == ("update" in path.parts)
 

@@ -1,7 +1,7 @@
 """Every way in which public frameworks hold the debugger, driven as they do it.
 
 Found in the sources and guides of verl (test_frameworks.py), slime, MindSpeed, MindSpeed-RL,
-MindSpeed-LLM, ms-swift, SGLang, vllm-ascend, RL frameworks that make a debugger anew for each
+MindSpeed-LLM, ms-swift, SGLang, vllm-ascend, RL frameworks that make a new debugger for each
 stage, and programs on TorchTitan.
 """
 
@@ -96,7 +96,7 @@ assert [module for module in MsProbe.hooked_model] == list(roles.values())
         assert any("backward" in name for name in names) == place.startswith("actor")
 
 
-def test_a_debugger_made_anew_for_each_stage(run_program, tmp_path):
+def test_a_new_debugger_for_each_stage(run_program, tmp_path):
     run_program(
         MODEL
         + """

@@ -198,7 +198,7 @@ use(step)
     assert watched.stdout == plain.stdout
 
 
-def test_a_compiled_part_is_told(run_program):
+def test_a_compiled_part_is_reported(run_program):
     done = run_program(
         RUN
         + """

@@ -35,7 +35,7 @@ UNREAD = [
     ({"statistics": {"bench_path": "x"}}, "'bench_path'", "for the task tensor or diff_check"),
     ({"statistics": {"overflow_nums": 2}}, "'overflow_nums'", "overflow_check or nan_watch"),
 ]
-# Templates, other tools' blocks, comments: nothing to be said of them.
+# Templates, other tools' blocks, comments: nothing to be reported of them.
 QUIET = [
     {"statistics": {"scope": [], "list": []}, "tensor": {"list": [], "data_mode": ["all"]}},
     {"acc_check": {"white_list": [], "is_online": False}, "free_benchmark": {"fuzz_level": "L1"}},

@@ -99,7 +99,7 @@ def test_finds_it_in_gradients(run_program, read_dump, tmp_path):
     assert read_dump()["data"]["Torch.sqrt.0.backward"]["input"][0]["Max"] == 0.0
 
 
-def test_leaves_gradients_alone_unless_told(run_program, tmp_path):
+def test_leaves_gradients_alone_by_default(run_program, tmp_path):
     run_program(BACKWARD, task="nan_watch")
     assert not (tmp_path / "dump").exists()
 
@@ -127,7 +127,7 @@ def test_every_kind_of_result(run_program, read_dump, tmp_path, call, name):
 
 
 @pytest.mark.parametrize(
-    "change, said",
+    "change, printed",
     [
         ("x.div_(x.clone())", "Tensor.div_.0.forward has NaN in its results; its inputs held none"),
         ("x /= x.clone()", "Tensor.__itruediv__.0.forward has NaN in its results; its inputs held"),
@@ -141,7 +141,7 @@ def test_every_kind_of_result(run_program, read_dump, tmp_path, call, name):
         ("torch.div(x, x.clone(), out=torch.zeros(2))", "its inputs held none"),
     ],
 )
-def test_the_value_before_an_operation_in_place_is_told(run_program, tmp_path, change, printed):
+def test_the_value_before_an_operation_in_place_is_reported(run_program, tmp_path, change, printed):
     import torch
 
     done = run_program(

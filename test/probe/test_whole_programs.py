@@ -20,7 +20,7 @@ def steps_of(folder):
     return [found[step] for step in sorted(found)]
 
 
-def test_outermost_modules_are_told_apart(run_program, tmp_path):
+def test_outermost_modules_are_distinguished(run_program, tmp_path):
     done = run_program(
         RUN
         + """
@@ -119,7 +119,7 @@ for _ in range(3):
     assert "3 calls of evaluation left out" in done.stderr
 
 
-def test_what_never_came_is_said(run_program):
+def test_calls_that_never_came_are_reported(run_program):
     done = run_program(
         RUN + "model = nn.Sequential(nn.Linear(2, 2))\nmodel(torch.ones(1, 2))\n",
         level="L0",
@@ -220,7 +220,7 @@ with torch.no_grad(), concurrent.futures.ThreadPoolExecutor(8) as pool:
 
 
 def test_modules_in_lists_and_dicts_carry_their_place(run_program, tmp_path):
-    """Nothing is told apart by a number alone where the program has a name for it."""
+    """Nothing is distinguished by a number alone where the program has a name for it."""
     run_program(
         RUN
         + """

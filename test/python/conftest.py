@@ -22,7 +22,7 @@ if str(ROOT / "test" / "torch") not in sys.path:
 
 
 class Finished:
-    """A program that ended: status, output, and what it told the run list."""
+    """A program that ended: status, output, and its entries in the run list."""
 
     def __init__(self, done, run_list):
         self.returncode = done.returncode

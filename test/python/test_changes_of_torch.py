@@ -99,7 +99,7 @@ def run_plain():
     return train()
 
 
-def test_steps_are_told_and_nothing_else_changes(hooks, expected, capsys):
+def test_steps_are_reported_and_nothing_else_changes(hooks, expected, capsys):
     reported = Reported()
     made = hooks(reported)
     assert train() == expected

@@ -141,7 +141,7 @@ def test_torch_itself_speaks_so_to_the_daemon(tmp_path, start):
 
 
 def test_a_daemon_that_comes_later(start, capsys):
-    """Its absence is said once; it is asked until it is there, and again after it went."""
+    """Its absence is reported once; it is asked until it is there, and again after it went."""
     watch = _daemon.Watch(3)
     try:
         for _ in range(2):
@@ -190,7 +190,7 @@ def test_names_without_a_file(monkeypatch):
         ("\0\n===\n", "names no step"),
     ],
 )
-def test_requests_that_are_not_heeded(place, capsys, text, reason):
+def test_requests_that_are_ignored(place, capsys, text, reason):
     """One line each; the file that is watched stays as it was."""
     watch = _daemon.Watch(0)
     watch._take(text)

@@ -1,4 +1,4 @@
-"""SONDE_DEBUG=1: behind the line that tells of an error of ours comes its traceback."""
+"""SONDE_DEBUG=1: the line on an error of ours is followed by its traceback."""
 
 import pytest
 

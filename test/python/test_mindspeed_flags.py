@@ -92,7 +92,7 @@ print("to the end")
 
 @pytest.fixture(name="train")
 def make_training(sonde_run, need_torch, tmp_path):
-    """train(words...) returns (what it said, the folders of captures)."""
+    """train(words...) returns (what it printed, the folders of captures)."""
 
     def train(*words, **variables):
         # Those of one trainer have torch's optimizer.

@@ -45,6 +45,6 @@ def test_a_guide_that_runs_it_as_a_module(run_hooked):
         "raise ValueError('mindspore')",
     ],
 )
-def test_nothing_is_said_otherwise(program, run_hooked):
+def test_other_errors_get_no_hint(program, run_hooked):
     assert not hints(run_hooked("-c", program))
     assert not hints(run_hooked("-m", "some_package_of_the_user"))

@@ -404,7 +404,7 @@ def test_local_rank_reaches_the_capture(tmp_path, quiet, monkeypatch):
 @pytest.mark.skipif(
     not hasattr(torch._C._profiler, "_RecordFunctionFast"), reason="older than torch 2.2"
 )
-def test_compiled_code_is_told_of_a_recording(tmp_path, quiet):
+def test_compiled_code_knows_of_a_recording(tmp_path, quiet):
     """It names its regions and kernels only while torch's flag says that somebody profiles, and by
     a class that looks for torch's profiler itself."""
     flag, names = torch.autograd.profiler, torch._C._profiler
@@ -423,7 +423,7 @@ def test_compiled_code_is_told_of_a_recording(tmp_path, quiet):
     assert not flag._is_profiler_enabled
 
 
-# Torch has a compiler to find, and code that it made for another process is at hand.
+# Torch has a compiler to find, and code that it made for another process is available.
 COMPILED = """
 import sys
 import torch

@@ -252,7 +252,7 @@ for _ in range(3):
 
 
 @pytest.mark.parametrize("threshold, usual", [("0", None), ("None", "0")])
-def test_the_watched_file_is_heeded(prepared, tmp_path, threshold, usual):
+def test_the_watched_file_takes_effect(prepared, tmp_path, threshold, usual):
     """Every key has an effect or a line that says why not."""
     program = tmp_path / "program.py"
     program.write_text(WATCHED.replace("THRESHOLD", threshold))

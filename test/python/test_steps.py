@@ -299,7 +299,7 @@ def test_a_first_call_that_raises(drawn):
     assert len(drawn(program).steps) == 3
 
 
-def test_calls_on_several_threads_are_steps_beside_each_other():
+def test_calls_on_several_threads_are_parallel_steps():
     """Each call begins and ends one, on its own thread."""
     reported, lock = [], threading.Lock()
 

@@ -45,7 +45,7 @@ class Events:
         if phase == "X":
             self.take_slice(event)
         elif phase == "C":
-            # Identifiers tell series apart, and are no measurement.
+            # Identifiers distinguish series, and are no measurement.
             named = {key: value for key, value in event["args"].items() if key.endswith("_id")}
             name = event["name"]
             if named and len(named) < len(event["args"]):

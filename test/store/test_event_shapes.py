@@ -66,7 +66,7 @@ class Reading:
             self.slices += [(begin["name"], self.time(begin), -1) for begin in spans]
 
     def flows(self):
-        """(begin, end) of each arrow: a chain goes on at its steps, and anew at each begin."""
+        """(begin, end) of each arrow: a chain goes on at its steps, and again at each begin."""
         chains = defaultdict(list)
         for event in self.events:
             if event.get("ph") in ("s", "t", "f"):
@@ -190,7 +190,7 @@ def test_devices_of_kineto(tmp_path, query, monkeypatch):
 
 @pytest.mark.parametrize("category", ["ac2g", "async_cpu_to_gpu", "async"])
 def test_arrows_of_synchronizations(category, tmp_path, query, monkeypatch):
-    """Kineto tells waits of a stream on its thread, beside the kernels that run meanwhile."""
+    """Kineto records waits of a stream on its thread, beside the kernels that run meanwhile."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     events = [
         {"ph": "X", "cat": "cuda_runtime", "name": "cudaStreamSynchronize", "pid": 9, "tid": 9,
@@ -237,7 +237,7 @@ def test_every_exporter_takes_it(shape, tmp_path, query):
 
 
 def test_marks_and_facts_of_processes(tmp_path, query, monkeypatch):
-    """A mark of a thread without slices says where it belongs, and what it was told."""
+    """A mark of a thread without slices names its place and its arguments."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     events = [
         {"ph": "M", "name": "process_name", "pid": 7, "args": {"name": "Browser"}},

@@ -369,7 +369,7 @@ def test_garbled_text(tmp_path, query):
     assert [(r["ts"], r["size_bytes"]) for r in rows] == [(1, 2), (5, -1)]
 
 
-def test_what_was_taken_is_said(tmp_path):
+def test_the_source_of_the_data_is_reported(tmp_path):
     """A folder with all three recorders' files: one line each on what is read and what is not."""
     folder = DATA / "runtime_profiler" / "graph"
     done = subprocess.run(

@@ -38,7 +38,7 @@ def show(session):
 
 
 class Rows(list):
-    """What a rank showed; `said` has the words of its other lines by the first."""
+    """What a rank showed; `printed` has the words of its other lines by the first."""
 
     def __init__(self, output):
         (shown,) = (line for line in output.splitlines() if line.startswith("RESULT"))
@@ -298,7 +298,7 @@ dist.destroy_process_group()
 
 @pytest.mark.parametrize("size", [8, 4096])
 def test_groups_of_many_ranks(size, prepared):
-    """However many they are, every call tells them; torch's fake group has no peers."""
+    """However many they are, every call has them; torch's fake group has no peers."""
     program = f"""
 from torch.testing._internal.distributed.fake_pg import FakeStore
 dist.init_process_group("fake", rank=0, world_size={size}, store=FakeStore())

@@ -1,7 +1,7 @@
 """Modules shaped like a vLLM's, made in memory, and one request through all of them.
 
 What a server calls of its own in the order in which it calls it: front-end, scheduler, worker,
-runner. `generation` says how a scheduler's output tells of requests that run already.
+runner. `generation` says which form a scheduler's output has for requests that run already.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
 """What is changed in a server, with modules shaped like vLLM's; needs no vLLM.
 
 Every part of every change fails once, before and after the server's own function: the server
-computes the same, one line says so, and everything else is recorded.
+computes the same, one line reports it, and everything else is recorded.
 """
 
 import asyncio
@@ -72,7 +72,7 @@ def ranges(recorder):
     return [reported[1] for reported in recorder.reported if reported[0] in kinds]
 
 
-def test_a_request_is_told_and_served_the_same(recorder):
+def test_a_request_is_recorded_and_served_the_same(recorder):
     steps = []
     result, seams = serve_changed(begin=steps.append, end=lambda: steps.append("end"))
     assert result == plain()
@@ -96,7 +96,7 @@ def test_a_request_is_told_and_served_the_same(recorder):
 
 
 @pytest.mark.parametrize("generation", ["0.9", "0.10", "0.11.1"])
-def test_releases_tell_of_running_requests_in_their_own_way(recorder, generation):
+def test_running_requests_of_every_release(recorder, generation):
     """Before 0.11.1 the batch does not say who has an output; in 0.9 a request has no arrival."""
     result, seams = serve_changed(generation)
     assert result == plain(generation)
@@ -111,7 +111,7 @@ def test_releases_tell_of_running_requests_in_their_own_way(recorder, generation
     assert [value for name, value in counted if name == "decode requests"] == [0, 1, 1]
 
 
-def test_nothing_is_told_while_nothing_is_recorded(monkeypatch):
+def test_nothing_is_reported_outside_a_recording(monkeypatch):
     monkeypatch.setattr(_marks, "recorder", lambda: None)
     result, seams = serve_changed()
     assert result == plain() and all(seam.is_on for seam in seams)
@@ -342,7 +342,7 @@ def test_drafted_tokens(recorder):
 
 @pytest.mark.parametrize("counts, reported", [([1, 2], []), ([8, 9], [7]), (None, [-1])])
 def test_what_a_request_had_before_the_session(recorder, counts, reported):
-    """Said once, at its first output in the session; -1 where the release cannot say."""
+    """Recorded once, at its first output in the session; -1 where the release does not know."""
     counts = iter(counts or [])
     detokenizer = SimpleNamespace()
     if reported != [-1]:

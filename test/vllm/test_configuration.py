@@ -96,7 +96,7 @@ WAYS = (
 
 @pytest.mark.parametrize(("argv", "command"), WAYS)
 @pytest.mark.parametrize("version", [(0, 11, 2), (0, 32, 0)])
-def test_routes_are_opened_and_told(argv, command, version, monkeypatch, capsys, tmp_path):
+def test_routes_are_opened_and_reported(argv, command, version, monkeypatch, capsys, tmp_path):
     """However the server is started; ``python -m`` has no name for its module while it is found."""
     monkeypatch.setattr(sys, "argv", list(argv))
     monkeypatch.setattr(_command, "command_line", lambda: command)

@@ -14,7 +14,7 @@ from sonde.vllm import _dump, _requests
 
 
 class Engine:
-    """Steps as vLLM's scheduler tells of them: step({"a": 9}, new={"a": [prompt]})."""
+    """Steps in the form of vLLM's scheduler: step({"a": 9}, new={"a": [prompt]})."""
 
     def __init__(self, *orders):
         self.selection = _requests.Selection()

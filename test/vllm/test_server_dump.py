@@ -202,7 +202,7 @@ def test_bad_configuration_is_refused_at_start(vllm_python, model, installed, tm
 
 
 @pytest.mark.skipif(not IS_THOROUGH, reason="with SONDE_THOROUGH=1: test_changes has the line")
-def test_compiled_model_is_said(vllm_python, model, installed, tmp_path):
+def test_compiled_model_is_reported(vllm_python, model, installed, tmp_path):
     options = ["--no-enforce-eager"]
     config = settings(tmp_path)
     with start(vllm_python, model, tmp_path, config, installed, options) as server:

@@ -1,4 +1,4 @@
-"""What a server tells of its sessions besides its answers; needs no vLLM."""
+"""State of a server's sessions besides its answers; needs no vLLM."""
 
 import asyncio
 import json

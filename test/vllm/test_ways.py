@@ -137,7 +137,7 @@ if __name__ == "__main__":
 
 
 def run_program(folder, launcher, python, model, way, engine):
-    """The text that it printed, and what was said beside."""
+    """The text that it printed, and what was reported beside."""
     (folder / "offline.py").write_text(SCRIPT)
     words = ["offline.py"] if way == "script" else ["-m", "offline"]
     programs = Path(python).parent
@@ -224,7 +224,8 @@ _part.made = failing
 
 @pytest.mark.parametrize("kind", ["before", "after"])
 def test_all_changes_fail_at_once(sonde, vllm_python, model, plain, tmp_path, kind):
-    """The server serves as if there were none; each says so once a process, and once at the end."""
+    """The server serves as if there were none; each reports it once a process, and once at the
+    end."""
     site = tmp_path / "site"
     site.mkdir()
     (site / "usercustomize.py").write_text(FAULTS)

@@ -65,11 +65,11 @@ def clean_environment(installed):
     return {**kept, "PATH": str(installed / "bin")}
 
 
-def test_name_tells_that_any_python_3_will_do(wheel):
+def test_name_allows_any_python_3(wheel):
     assert wheel.name.endswith("-py3-none-linux_x86_64.whl")
 
 
-def test_command_tells_its_version(wheel, installed, environment):
+def test_command_prints_its_version(wheel, installed, environment):
     version = run(installed / "bin" / "sonde", "--version", env=environment)
     stated = run(installed / "bin" / "python", "-c", "import sonde; print(sonde.__version__)")
     assert stated.strip() in version

@@ -47,10 +47,10 @@ def check(ground, disk, program):
     (disk / "other").unlink(missing_ok=True)
     status = ground.command("analyse", program.span)[0]
     rows, dropped, ended, in_memory = ground.numbers(program.span, ROWS) or (0, 0, 0, 0)
-    # What was made between the end of the disk and the program's next look is said, not counted; so
-    # is what lay in memory when the program was killed.
-    is_said = (has_failed and ended) or in_memory
-    lost = 0 if is_said else max(0, made - rows - dropped)
+    # What was made between the end of the disk and the program's next look is reported, not
+    # counted; so is what lay in memory when the program was killed.
+    is_reported = (has_failed and ended) or in_memory
+    lost = 0 if is_reported else max(0, made - rows - dropped)
     ground.report.add(captures=1, ranges=rows, dropped=dropped, lost=lost, full_disks=has_failed)
     # Such a small disk has no room for the deliverables of a long recording.
     if lost or (has_failed and not ended) or (status != 0 and rows == 0 and made > 0):

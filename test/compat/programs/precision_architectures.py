@@ -264,7 +264,7 @@ def adapter(recording):
 
 @program
 def recomputed_layers(recording):
-    """Layers computed anew in the backward pass, one of them with a random mask."""
+    """Layers computed again in the backward pass, one of them with a random mask."""
     model = nn.Sequential(nn.Linear(6, 6), nn.GELU(), nn.Linear(6, 6), nn.Dropout(0.5))
     holder = Wrapped(model)
     x = torch.randn(2, 6, requires_grad=True)

@@ -129,7 +129,7 @@ class InPlace(nn.Module):
 
 
 class Checkpointed(nn.Module):
-    """Activations computed anew in the backward pass."""
+    """Activations computed again in the backward pass."""
 
     def __init__(self):
         super().__init__()

@@ -24,7 +24,7 @@ class Block(nn.Module):
 
 
 class Model(nn.Module):
-    """Two blocks, the second one called twice and computed anew in the backward pass."""
+    """Two blocks, the second one called twice and computed again in the backward pass."""
 
     def __init__(self, reentrant):
         super().__init__()

@@ -1,5 +1,5 @@
 """Programs that change what is around a recording: torch.jit, transforms of torch.func, functions
-registered by hand, seeds; precision_surroundings.py CONFIG [NAME...].
+registered manually, seeds; precision_surroundings.py CONFIG [NAME...].
 """
 
 import sys

@@ -24,7 +24,7 @@ static void Count(void) {
   }
 }
 
-__attribute__((destructor)) static void Tell(void) {
+__attribute__((destructor)) static void WriteCount(void) {
   const char* path = getenv("KILL_COUNT");
   if (path == NULL || calls == 0) return;
   FILE* file = fopen(path, "we");

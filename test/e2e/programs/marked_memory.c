@@ -25,8 +25,8 @@ static void *pieces(size_t align, size_t size) {
 static struct mark *mark_of(void *memory) {
   struct mark *mark = (struct mark *)memory - 1;
   if (mark->own != OWN) {
-    static const char kSaid[] = "freed by who did not allocate it\n";
-    if (write(2, kSaid, sizeof kSaid - 1) < 0) _exit(98);
+    static const char kMessage[] = "freed by who did not allocate it\n";
+    if (write(2, kMessage, sizeof kMessage - 1) < 0) _exit(98);
     _exit(99);
   }
   return mark;

@@ -1,5 +1,5 @@
 """Profiles itself as MindSpore's guide has it: two windows of a schedule into argv[1], then one
-profiler that is started and stopped by hand."""
+profiler that is started and stopped manually."""
 
 import sys
 

@@ -59,7 +59,7 @@ def call_of(text):
 
 
 def right_place(case, place, text, construct):
-    """`construct` of the golden run in mode mix, where modules and their calls are told."""
+    """`construct` of the golden run in mode mix, where modules and their calls are recorded."""
     kind = case["kind"]
     if kind == "input":
         # Whatever gets the input first; in the two towers either does.
@@ -88,7 +88,7 @@ def read_summary(text):
     for part in text.split("  first      ")[1:]:
         kind, _, rest = part.partition(": ")
         place = rest.split("\n")[0]
-        # What another rank did is told by its own comparison.
+        # What another rank did is reported by its own comparison.
         if kind not in ("no difference", "rounding only", "another rank differs"):
             return (
                 kind,
@@ -119,7 +119,7 @@ def judge(probe, root, case, output):
     kind, place, lines = read_summary(text)
     expected = set(KINDS[case["kind"]])
     if case["summary"] == "md5":
-        # Checksums do not tell by how much.
+        # Checksums do not show by how much.
         if case["kind"] in ROUNDING or {"operator differs", "not finite from here"} & expected:
             expected.add("differs, size unknown")
     if case["kind"] == "reduction" and case["level"] == "L0":

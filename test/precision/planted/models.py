@@ -1,4 +1,4 @@
-"""Twelve small models in which faults are planted; `Plant` tells each where and what.
+"""Twelve small models in which faults are planted; `Plant` gives each its place and kind.
 
 A model asks ``plant.here("place")`` at the places where a fault can sit; None there is the golden
 run. Random weights of one seed, inputs of another.

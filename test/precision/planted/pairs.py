@@ -168,9 +168,9 @@ def run(case, folder, rank=0):
     torch.set_num_threads(1)
     if case["ranks"] > 1:
         os.environ["RANK"] = str(rank)
-        meeting = f"file://{folder.absolute()}/meeting"
+        rendezvous = f"file://{folder.absolute()}/rendezvous"
         size = case["ranks"]
-        torch.distributed.init_process_group("gloo", meeting, rank=rank, world_size=size)
+        torch.distributed.init_process_group("gloo", rendezvous, rank=rank, world_size=size)
     plant = Plant(case["kind"], case["place"])
     plant.model, inputs = make_model(case, plant, rank)
     model = plant.model
@@ -196,7 +196,7 @@ def run(case, folder, rank=0):
                 loss.backward()
             debugger.stop()
             debugger.step()
-            # By hand: torch's optimizers load its compiler, in every process anew.
+            # Without torch's optimizers: they load its compiler, in every process again.
             with torch.no_grad():
                 for weight in model.parameters():
                     if weight.grad is not None:

@@ -1,4 +1,4 @@
-"""Ten small programs of different kinds, each twice: once to warm up, once as told.
+"""Ten small programs of different kinds, each twice: once to warm up, once as asked.
 
 small_programs.py [FOLDER]: with a folder each runs under torch's profiler, whose trace and table of
 own times are written there as NAME.json and NAME.table.json.

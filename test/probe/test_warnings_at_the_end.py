@@ -1,4 +1,5 @@
-"""What a configuration asks for and a program never has is said when it ends, and nothing else."""
+"""What a configuration asks for and a program never has is reported when it ends, and nothing
+else."""
 
 import pytest
 
@@ -49,7 +50,7 @@ PRINTED = [
         {"load": {"path": ".", "modules": [LINEAR], "step": [9], "dump_after_load": True}},
         ["[load] never loaded: step 9; the program came to step 3"],
     ),
-    # Nothing was asked for in vain.
+    # Every setting had an effect.
     ({}, []),
     ({"step": ["0-1"]}, []),
     ({"statistics": {"list": ["linear"], "tensor_list": ["linear"]}}, []),
