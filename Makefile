@@ -80,7 +80,7 @@ picture: demo-build recorded ## Draw every view of the page on what the demo and
 	@$$(setup/python.sh docs) tools/shrink_pictures.py docs/images
 
 .PHONY: docs-outputs
-docs-outputs: demo-build recorded ## Write the outputs that the documents quote anew, from what the demo and the gallery printed
+docs-outputs: demo-build recorded ## Rewrite the outputs that the documents quote, from what the demo and the gallery printed
 	@python3 tools/docs_outputs.py build/$(PRESET)/bin
 
 .PHONY: docs
@@ -112,7 +112,7 @@ check: configure ## Build and test one folder in under a minute: F=store, F=test
 	@$(PYTHON_TEST) tools/check_folder.py --jobs $(JOBS) "$(F)"
 
 .PHONY: golden
-golden: configure ## Write anew all files of the tree that are made from declarations in the sources
+golden: configure ## Rewrite all files of the tree that are made from declarations in the sources
 	@cmake --build build/$(PRESET) -j $(JOBS) --target $(GOLDEN_PROGRAMS)
 	@for name in $(GOLDEN_PROGRAMS); do \
 	  SONDE_UPDATE_GOLDEN=1 build/$(PRESET)/bin/$$name --gtest_filter='*IsCurrent' --gtest_brief=1; done

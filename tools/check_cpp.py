@@ -27,7 +27,7 @@ COMMANDS = source_tree.ROOT / "build" / "dev" / "compile_commands.json"
 
 # What a file that the build made includes: the sources that are compiled together.
 TOGETHER = re.compile(r'(?m)^#include "(.+\.cc)"$')
-# Told of each source in such a file.
+# Reported for each source in such a file.
 NOT_TOGETHER = "-bugprone-suspicious-include"
 
 

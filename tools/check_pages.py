@@ -1,5 +1,5 @@
 """Refuses marked blocks that nobody wrote, quoted output without a mark, and Chinese pages that are
-not in step with the English ones. `make lint` runs it; pages.py says what marks and stamps are.
+not in step with the English ones. `make lint` runs it; pages.py explains marks and stamps.
 
 check_pages.py [--stamp NAME.zh.md...]   --stamp: these were translated from the English of today
 """

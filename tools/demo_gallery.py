@@ -67,7 +67,7 @@ TIMED = (
         f"{FOLDER}/memory",
     ),
     Entry(
-        "Two versions of a program, the second with attention by hand",
+        "Two versions of a program, the second with unfused attention",
         (
             f"sonde run {STEPS} --profile-record-shapes --profile-save-path {FOLDER}/old --quiet"
             " -- python3 examples/gallery/two_versions.py",

@@ -20,7 +20,7 @@ PROMPTS = ("def main():\n    import os\n", "class Queue:\n", "for line in file:\
 TOKENS = 32
 
 
-def say(text):
+def show_command(text):
     print(f"\n$ {text}", flush=True)
 
 
@@ -32,10 +32,10 @@ def ask_all(server):
 def profile_some(server):
     for _ in range(2):  # the first requests of a server compile, for one and for several sequences
         ask_all(server)
-    say("curl -X POST .../start_profile")
+    show_command("curl -X POST .../start_profile")
     server.profile("start")
     print(f"{len(ask_all(server))} requests of {TOKENS} tokens")
-    say("curl -X POST .../stop_profile")
+    show_command("curl -X POST .../stop_profile")
     status, _, seconds = server.profile("stop")
     print(f"{status} after {seconds * 1000:.0f} ms")
 
@@ -45,27 +45,29 @@ def main():
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     model = folder / "model"
-    say(f"python3 examples/vllm/make_model.py {model}")
+    show_command(f"python3 examples/vllm/make_model.py {model}")
     subprocess.run([python, ROOT / "examples/vllm/make_model.py", model], check=True,
                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
     profiles = folder / "profile"
     launcher = [sonde, "run", "--profile-level", "level1", "--profile-record-shapes",
                 "--profile-save-path", profiles, "--"]  # fmt: skip
-    say(f"sonde {' '.join(map(str, launcher[1:]))} vllm serve {model} --tensor-parallel-size 2 ...")
+    show_command(
+        f"sonde {' '.join(map(str, launcher[1:]))} vllm serve {model} --tensor-parallel-size 2 ..."
+    )
     try:
         with Server(python, model, folder / "server.log", launcher, ranks=2) as server:
             profile_some(server)
-        compared = compare_two(say, sonde, python, model, folder)
+        compared = compare_two(show_command, sonde, python, model, folder)
     except ServerError as problem:
         sys.exit(f"demo-vllm: {problem}")
-    say(f"sonde analyse {profiles}")
+    show_command(f"sonde analyse {profiles}")
     done = subprocess.run([sonde, "analyse", profiles], check=False)
     if done.returncode != 0 or compared != 0:
         return done.returncode or compared
     if os.environ.get("OPEN", "1") == "0":
         print(f"\nTo see it on a page: {sonde} view {profiles}")
         return 0
-    say(f"sonde view {profiles}")
+    show_command(f"sonde view {profiles}")
     return subprocess.run([sonde, "view", profiles], check=False).returncode
 
 

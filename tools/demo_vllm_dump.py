@@ -27,13 +27,13 @@ def disturb(path):
     save_file(tensors, path, metadata={"format": "pt"})
 
 
-def dump(say, sonde, python, model, folder):
+def dump(show_command, sonde, python, model, folder):
     """Two steps of a server that answers one request."""
     config = folder.with_suffix(".json")
     settings = {"task": "statistics", "level": "mix", "dump_path": str(folder), "step": [0, 1]}
     config.write_text(json.dumps(settings))
     launcher = [sonde, "run", "--dump-config", config, "--"]
-    say(f"sonde {' '.join(map(str, launcher[1:]))} vllm serve {model} ...")
+    show_command(f"sonde {' '.join(map(str, launcher[1:]))} vllm serve {model} ...")
     with Server(python, model, folder.with_suffix(".log"), launcher) as server:
         print(f"{server.ask(PROMPT, 4)!r}, numbers in {folder}")
 
@@ -50,7 +50,7 @@ def first_difference(folder):
     return None
 
 
-def compare_two(say, sonde, python, model, folder):
+def compare_two(show_command, sonde, python, model, folder):
     """The whole part; gives the exit status."""
     disturbed = folder / "disturbed"
     shutil.copytree(model, disturbed)
@@ -59,10 +59,10 @@ def compare_two(say, sonde, python, model, folder):
     dumps = folder / "dump"
     dumps.mkdir()
     for name, path in (("golden", model), ("target", disturbed)):
-        dump(say, sonde, python, path, dumps / name)
+        dump(show_command, sonde, python, path, dumps / name)
     command = ["probe", "compare", "-tp", dumps / "target", "-gp", dumps / "golden", "-o",
                folder / "compared"]  # fmt: skip
-    say(f"sonde {' '.join(map(str, command))}")
+    show_command(f"sonde {' '.join(map(str, command))}")
     status = subprocess.run([sonde, *command], check=False).returncode
     found = first_difference(folder / "compared")
     if status != 0 or found is None:

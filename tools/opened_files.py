@@ -1,6 +1,6 @@
 """Which files below some folders are opened while something runs: what that depends on.
 
-The kernel tells (inotify) of every open by whichever process, so with several things running side
+The kernel reports (inotify) every open by whichever process, so with several things running side
 by side each is given what all of them opened in its time: too much at worst, never too little. A
 folder that was listed counts as opened. Paths are absolute; a compiled Python file stands for its
 source. One thread of its own reads the kernel's queue; the methods may be called from any thread.
@@ -113,7 +113,7 @@ class OpenedFiles:
         return interval
 
     def end(self, interval):
-        """Waits for what the kernel has yet to tell; then the interval is whole."""
+        """Waits for the kernel's outstanding reports; then the interval is whole."""
         seen = self._pass_mark(interval)
         with self._lock:
             self._active.remove(interval)

@@ -29,7 +29,7 @@ MAY_BE_TRIED_TWICE = ("Python", "Page")
 
 # How many units are named by their cost, and from when on.
 DEAREST = 15
-LEAST_TOLD_S = 60
+LEAST_REPORTED_S = 60
 
 
 @dataclass
@@ -129,7 +129,7 @@ def run_units(units, memory, jobs, total):
 
 
 def build(preset, targets, jobs, total):
-    """Configures and builds test programs; what the compiler says goes to the terminal."""
+    """Configures and builds test programs; the compiler's messages go to the terminal."""
     commands = [["cmake", "--preset", preset]]
     if targets:
         commands.append(
@@ -173,10 +173,10 @@ def parse_arguments():
     return parser.parse_args()
 
 
-def tell_costs(total):
+def report_costs(total):
     """What to look at first where the whole takes too long."""
     seconds = sum(spent for spent, _ in total.costs)
-    if seconds < LEAST_TOLD_S:
+    if seconds < LEAST_REPORTED_S:
         return
     dearest = sorted(total.costs, reverse=True)[:DEAREST]
     print(f"Tests took {seconds:.0f} s of processor time, most of it:")
@@ -185,7 +185,7 @@ def tell_costs(total):
 
 
 def close(total, folder):
-    tell_costs(total)
+    report_costs(total)
     for name in total.failed:
         print(f"FAILED {name}")
     for name in total.unstable:
@@ -213,13 +213,13 @@ def main():
     def sanitizer(preset, folders):
         return lambda: run_sanitizer(preset, folders, memory_of, jobs, total)
 
-    def beside_each_other():
+    def in_parallel():
         units = suite.program_units(PRESET, programs) + suite.other_ctest_units(PRESET)
         units += suite.all_python_units(arguments.pytest_arguments) + suite.page_units()
         run_units(units, memory, jobs, total)
 
     if not total.failed:
-        part("C++, Python, page", beside_each_other)
+        part("C++, Python, page", in_parallel)
     for preset, folders in (("asan", arguments.asan), ("tsan", arguments.tsan)):
         if folders.split():
             part(f"C++, {preset}", sanitizer(preset, folders.split()))

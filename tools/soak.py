@@ -37,7 +37,7 @@ def rage(name, ground):
         STORMS[name].rage(ground)
     except Exception as problem:  # its end is a finding, and the others go on
         ground.report.add(crashes=1)
-        ground.say(name, f"ended by {problem!r}")
+        ground.log(name, f"ended by {problem!r}")
 
 
 def soak(folder, options):

@@ -62,7 +62,7 @@ PYTHON_LISTS = (
     "python/sonde/mindspore/_host.py",
 )
 
-# How far back a change begins, where nothing says it.
+# How far back a change begins, by default.
 LANDING_S = 24 * 3600
 
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"]+)[>"]', re.MULTILINE)

@@ -128,7 +128,7 @@ def parts_named(texts):
 
 
 def parts_of(known):
-    """Of a pass that was kept; older ones tell the page from the rest alone. A part that was then
+    """Of a pass that was kept; older ones distinguish only the page. A part that was then
     counted with the rest is left out here: the digest differs, and the pass is not believed."""
     if "page" in known:
         return ALL_PARTS if known["page"] else ALL_PARTS - {"page"}

@@ -1,10 +1,10 @@
 """Which files of this tree the tests of one unit can open, by what their sources name.
 
-The kernel tells what was opened while a unit ran, and others ran beside it (opened_files.py): a
+The kernel reports what was opened while a unit ran, and others ran beside it (opened_files.py): a
 server's tests take a quarter of an hour, and without this they would depend on all that the suite
 opens meanwhile, each C++ test program among it. A unit's sources are its file, the helpers of its
 folder and every script of the tree that one of them names; what lies in a folder that no source
-names is another unit's. A unit that runs alone depends on all that is opened, and tells what this
+names is another unit's. A unit that runs alone depends on all that is opened, and shows what this
 misses (unit_memory.py).
 """
 

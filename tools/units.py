@@ -35,7 +35,7 @@ NO_TEST_RAN = 5
 @dataclass
 class Unit:
     """`source` is the file that it comes from, from the root, or ""; `key` is what its outcome
-    depends on beside what it opens; `page` tells that it looks at the page in the command;
+    depends on beside what it opens; `page`: whether it looks at the page in the command;
     `elsewhere` are the parts of the command (unit_memory.PARTS) that it leaves to other tests."""
 
     title: str
@@ -150,7 +150,7 @@ def fail_what_is_required(unit, report, required=None):
 
 
 def read_report(unit, report_file, text, code):
-    """One that ends badly without naming a failed test, or tells of no test, counts as failed."""
+    """One that ends badly without naming a failed test, or reports no test, counts as failed."""
     try:
         report = read_junit(report_file)
     except (OSError, ElementTree.ParseError):

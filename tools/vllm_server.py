@@ -26,7 +26,7 @@ class ServerError(RuntimeError):
 
 def reserve_port():
     """A socket on a port that the system chose, and gives to nobody else as long as it is open.
-    It does not listen, so a server that may reuse addresses, as vLLM's, can be told that port."""
+    It does not listen, so a server that may reuse addresses, as vLLM's, can be given that port."""
     reserved = socket.socket()
     reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     reserved.bind(("127.0.0.1", 0))

@@ -169,7 +169,7 @@ def main():
     parser.add_argument("--layers", type=int, default=4)
     arguments = parser.parse_args()
     if arguments.rounds < 2:
-        parser.error("--rounds must be at least 2: quarters are told")
+        parser.error("--rounds must be at least 2: quartiles are reported")
     torch.manual_seed(0)
     random.seed(0)
     torch.set_num_threads(1)

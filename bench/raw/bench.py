@@ -2,7 +2,7 @@
 
 Timed with one processor and with two, from the start of the process to the end of a first query.
 Folders are made by make_prof.py in TMPDIR and removed again. Where sonde_raw_bench lies beside the
-command, it tells what of it was reading the records and what was writing the store.
+command, it reports the shares of reading the records and of writing the store.
 
     python3 bench/raw/bench.py --megabytes 100 500 --runs 3
 """

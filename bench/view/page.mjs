@@ -42,7 +42,7 @@ async function use() {
     return facts ? gl.getParameter(facts.UNMASKED_RENDERER_WEBGL) : "no WebGL";
   });
   // Wheel as a hand turns it. Of each frame the time since the one before, and what the page's thread did for it:
-  // the event, then all from the frame's begin until it is handed on (the channel's message comes behind the painting).
+  // the event, then all from the frame's begin until it is passed on (the channel's message comes behind the painting).
   const measured = await page.evaluate(async (length) => {
     const canvas = document.querySelector("[data-testid=timeline]");
     const box = canvas.getBoundingClientRect();

@@ -200,7 +200,7 @@ def measure(arguments, kind, ours, theirs):
         for name, values in rows.items():
             columns = [statistics.median(column) for column in zip(*values)]
             growth = memory_mb(servers[name].worker) - servers[name].memory
-            say(kind, name, columns, growth)
+            show(kind, name, columns, growth)
 
 
 def measure_long(arguments, kind, ours):
@@ -216,10 +216,10 @@ def measure_long(arguments, kind, ours):
             server.ask(PROMPT, REQUEST)
         token = token_ms(server, LONG % REQUEST)
         _, _, stop = server.profile("stop")
-        say(f"{kind}, long", "sonde", [off, token, stop], memory_mb(server.worker) - server.memory)
+        show(f"{kind}, long", "sonde", [off, token, stop], memory_mb(server.worker) - server.memory)
 
 
-def say(kind, name, columns, growth):
+def show(kind, name, columns, growth):
     names = ("off ms", "on ms", "stop s", "files s", "held ms", "us/slice", "bytes/op")
     reported = [f"{title} {value:.3f}" for title, value in zip(names, columns)]
     if len(columns) > 1 and columns[0]:

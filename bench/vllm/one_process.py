@@ -99,7 +99,7 @@ def main():
     parser.add_argument("--tokens", type=int, default=32, help="steps of one measurement")
     arguments = parser.parse_args()
     if arguments.rounds < 2:
-        parser.error("--rounds must be at least 2: quarters are told")
+        parser.error("--rounds must be at least 2: quartiles are reported")
     engine = Engine(arguments.model)
     named = variants(engine, arguments.work)
     for variant in named.values():  # first starts load libraries and fill caches

@@ -2,7 +2,7 @@
 
 python3 examples/gallery/two_versions.py [--change attention|gelu]
 
-attention  scores and softmax by hand in place of one fused call: slower, equal but for rounding
+attention  scores and softmax as separate calls in place of a fused one: slower, equal but for rounding
 gelu       the approximation of GELU by tanh: as fast, and the numbers differ
 """
 
@@ -21,7 +21,7 @@ from train_tiny_gpt import ByteText, source_text  # noqa: E402
 BATCH, LENGTH = 4, 256
 
 
-class AttentionByHand(tiny_gpt.Attention):
+class UnfusedAttention(tiny_gpt.Attention):
     """The same attention with its scores in memory."""
 
     def forward(self, x, cache=None):
@@ -39,7 +39,7 @@ def make_model(config, change):
     model = tiny_gpt.TinyGpt(config)
     for block in model.blocks:
         if change == "attention":
-            block.attention.__class__ = AttentionByHand
+            block.attention.__class__ = UnfusedAttention
         elif change == "gelu":
             block.mlp[1] = nn.GELU(approximate="tanh")
     return model

@@ -55,8 +55,8 @@ def check(ground, disk, program):
     # Such a small disk has no room for the deliverables of a long recording.
     if lost or (has_failed and not ended) or (status != 0 and rows == 0 and made > 0):
         ground.report.add(crashes=has_failed and not ended)
-        ground.say("disk", f"{program.span}: made {made}, rows {rows}, dropped {dropped}, "
-                           f"failed {has_failed}, said {ended}, status {status}")  # fmt: skip
+        ground.log("disk", f"{program.span}: made {made}, rows {rows}, dropped {dropped}, "
+                           f"failed {has_failed}, reported {ended}, status {status}")  # fmt: skip
 
 
 def rage(ground):

@@ -80,7 +80,7 @@ class Ground:
             return None
         return [int(cell) for cell in text.split()[-1].split(",")]
 
-    def say(self, storm, text):
+    def log(self, storm, text):
         print(f"soak: {storm}: {text}", flush=True)
 
 

@@ -30,7 +30,7 @@ def check(ground, program):
     left = [path.name for path in span.rglob("*.partial")]
     ground.report.add(captures=1, ranges=rows, dropped=dropped, lost=lost)
     if bad or lost or left:
-        ground.say("ranges", f"{span}: made {made}, rows {rows}, status {status}, left {left}")
+        ground.log("ranges", f"{span}: made {made}, rows {rows}, status {status}, left {left}")
     return span
 
 

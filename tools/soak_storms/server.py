@@ -77,7 +77,7 @@ class Serving:
         before = set(self.profiles.iterdir()) if self.profiles.exists() else set()
         if self.server.profile("start")[0] != 200:
             self.ground.report.add(crashes=1)
-            self.ground.say("server", "a session was not started")
+            self.ground.log("server", "a session was not started")
             return
         begin = time.monotonic()
         time.sleep(self.ground.random.uniform(2, 8))
@@ -88,14 +88,14 @@ class Serving:
             self.ground.report.add(kills=1)
         elif self.server.profile("stop")[0] != 200:
             self.ground.report.add(crashes=1)
-            self.ground.say("server", "a session was not stopped")
+            self.ground.log("server", "a session was not stopped")
         inside = sum(b > begin and e < end for s in self.streams for b, e in s.answered)
         new = set(self.profiles.iterdir()) - before
         spans = [path for path in new if path.name.endswith("_ascend_pt")]
         sessions = [path for path in new if path.name.startswith("server_")]
         if len(sessions) != 1 or len(spans) != 1:
             self.ground.report.add(crashes=1)
-            self.ground.say("server", f"a session left {sorted(path.name for path in new)}")
+            self.ground.log("server", f"a session left {sorted(path.name for path in new)}")
         for session in sessions:
             if not killed:
                 self.wait_for_analysis(spans, session)
@@ -114,7 +114,7 @@ class Serving:
                 return
             time.sleep(0.2)
         self.ground.report.add(hangs=1)
-        self.ground.say("server", f"{session}: not analysed after {HANG_S} s")
+        self.ground.log("server", f"{session}: not analysed after {HANG_S} s")
 
     def check(self, session, inside, is_whole):
         (rows,) = self.ground.numbers(session, ROWS) or (0,)
@@ -122,7 +122,7 @@ class Serving:
         lost = max(0, inside - rows - (0 if is_whole else STREAMS))
         self.ground.report.add(captures=1, sessions=1, requests=rows, lost=lost)
         if lost:
-            self.ground.say("server", f"{session}: {inside} requests answered, {rows} rows")
+            self.ground.log("server", f"{session}: {inside} requests answered, {rows} rows")
 
 
 def serve(ground, python, model, number):
@@ -159,7 +159,7 @@ def rage(ground):
             sizes = serve(ground, python, model, number)
         except ServerError as problem:
             ground.report.add(crashes=1)
-            ground.say("server", problem)
+            ground.log("server", problem)
             continue
         if len(sizes) >= 5:
             most = [max(pair) for pair in zip(most, growth(sizes), strict=True)]

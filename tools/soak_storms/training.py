@@ -81,7 +81,7 @@ def run(ground, folder):
     status = interrupt(ground, process, fate, progress)
     if fate == "alone" and status not in (0, None):
         ground.report.add(crashes=1)
-        ground.say("training", f"{folder}: a run that nobody killed ended with {status}")
+        ground.log("training", f"{folder}: a run that nobody killed ended with {status}")
     return folder / "profile", int.from_bytes(progress.read_bytes(), "little")
 
 
@@ -94,7 +94,7 @@ def check(ground, profile, made):
     lost = max(0, made - rows - dropped)
     ground.report.add(captures=len(spans), steps=rows, lost=lost, dropped=dropped)
     if lost:
-        ground.say("training", f"{profile}: made {made}, rows {rows}, dropped {dropped}")
+        ground.log("training", f"{profile}: made {made}, rows {rows}, dropped {dropped}")
 
 
 def rage(ground):
