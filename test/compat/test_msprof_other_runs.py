@@ -136,8 +136,9 @@ def test_a_mode_gives_what_the_peer_gives(name, mode, input_of, tmp_path, monkey
         cluster.check_table(table, found[table], rows, has_ties=True)
 
 
-# With the words of a user, on the job of three steps. Not here: --rank_list of `all` or a range
-# and --step_id of free_analysis, which have an effect here and none there (docs/cluster.md).
+# With the words of a user, on the job of three steps. Not here: --rank_list of `all` and the two
+# communication modes, and --step_id of free_analysis. They have an effect here and none there
+# (docs/cluster.md).
 WORDS = [(mode, words) for mode in MODES if mode not in ("free_analysis", *BASE[:3])
          for words in ("--step_id 51", "--step_id 52 --rank_list 0,1,4,5")]  # fmt: skip
 WORDS += [(mode, "--step_id 51") for mode in BASE[:3]]

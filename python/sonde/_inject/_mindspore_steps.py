@@ -2,9 +2,9 @@
 
 ``sonde.mindspore._cells`` reports what a program calls from outside all cells: a cell, or a
 function that ``jit`` compiled. A step of training ends when each optimizer of the program has
-stepped (``_rounds``): an optimizer is a cell, which the program calls itself or another
-cell calls. Where optimizers run inside compiled code, and where there is none, outermost calls make
-the steps (``_turns`` decides which of them begin one). Cells that were switched to evaluation after training
+stepped (``_rounds``): an optimizer is a cell, which the program calls itself or another cell calls.
+Where optimizers run inside compiled code, and where there is none, outermost calls make the steps
+(``_turns`` decides which of them begin one). Cells that were switched to evaluation after training
 began are part of no step. Users read docs/reference/steps.md.
 
 From the first ``sonde.mindspore.step()`` on none of this ends or begins a step.
