@@ -75,7 +75,7 @@ export function faintTexts(page: Page): Promise<string[]> {
   });
 }
 
-/** Goes through the page with Tab until it begins anew: what was never reached, what does not show that
+/** Goes through the page with Tab until it starts again: what was never reached, what does not show that
  * it is, and what has no name. */
 export async function walkByTab(page: Page): Promise<string[]> {
   const all = await page.evaluate(() => {

@@ -12,20 +12,20 @@ import { type Opened, binary, open, sharedData } from "./page";
 const data = sharedData();
 const ranks = [0, 1].map((rank) => join(data, `ascend_pt/text/level1/rank${rank}_ascend_pt`));
 
-interface Said {
+interface Advice {
   rule: string;
   title: string;
   description: string;
   slice: number | null;
 }
 
-function said(language: "en" | "cn"): Said[] {
+function adviceOf(language: "en" | "cn"): Advice[] {
   const folder = mkdtempSync(join(tmpdir(), "sonde-advice-"));
   try {
     const words = ["advisor", "all", "-d", ranks[0]!, "-l", language, "--agent"];
     const env = { ...process.env, XDG_CACHE_HOME: folder };
     const text = execFileSync(binary, words, { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"], env });
-    return (JSON.parse(text) as { message: { advice: Said[] } }).message.advice;
+    return (JSON.parse(text) as { message: { advice: Advice[] } }).message.advice;
   } finally {
     rmSync(folder, { recursive: true });
   }
@@ -45,7 +45,7 @@ async function looksWell(opened: Opened, name: string) {
 }
 
 it.skipIf(data === "")(
-  "shows what the command says in both languages, and leads to the place",
+  "shows the advice of the command in both languages, and leads to the place",
   async () => {
     const opened = await open(ranks[0]!);
     try {
@@ -55,7 +55,7 @@ it.skipIf(data === "")(
         ["en", "en"],
         ["cn", "zh"],
       ] as const) {
-        const advice = said(language);
+        const advice = adviceOf(language);
         opened.hash = `view=advice&lang=${shown}`;
         await opened.go(opened.hash);
         const cards = page.getByTestId("advice").locator("article");
@@ -71,7 +71,7 @@ it.skipIf(data === "")(
       }
 
       await opened.go("view=advice");
-      const { rule, slice } = said("en").find((one) => one.slice !== null)!;
+      const { rule, slice } = adviceOf("en").find((one) => one.slice !== null)!;
       const place = page.getByTestId(`advice-${rule}`).getByTestId("advice-evidence").getByRole("button");
       await place.click();
       await expect.poll(() => page.url()).toContain(`slice=0%3A${slice}`);

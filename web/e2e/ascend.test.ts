@@ -276,7 +276,7 @@ describe.skipIf(data === "")("page on a real capture", () => {
     await page.keyboard.press("l");
     const offset = () => /offset=1(?::|%3A)(-?\d+)/.exec(page.url())?.[1] ?? "";
     await expect.poll(offset).not.toBe("");
-    // Opened anew, so that nothing is on its way any more.
+    // Opened again, so that nothing is on its way any more.
     const link = `drawer=1&offset=1:${offset()}`;
     await opened.go(`slice=1:${rows[0]![0]}&${link}`);
     await times.waitFor();
@@ -310,7 +310,7 @@ describe.skipIf(data === "")("page on a real capture", () => {
     expect(found[1]).toEqual(found[0]);
   });
 
-  it("says what lives at a moment, by operator and module", async () => {
+  it("lists what lives at a moment, by operator and module", async () => {
     const { page } = opened;
     await opened.go("view=memory&x.rank=0");
     const curve = page.getByTestId("memory-curve");

@@ -8,7 +8,7 @@ import { open } from "./page";
 const RANKS = 4;
 const STEPS = 3;
 
-it("lists operations with the waits that all ranks tell, and leads to their slices", async () => {
+it("lists operations with the waits known from all ranks, and leads to their slices", async () => {
   const job = makeJob({ ranks: RANKS, steps: STEPS, computing: (rank) => 400 + rank * 10 });
   const opened = await open(job.folder);
   try {

@@ -1,4 +1,4 @@
-/** Two traces side by side: what the command says of them, as sentences, causes, tree and flame graph. */
+/** Two traces side by side: the result of the command, as sentences, causes, tree and flame graph. */
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -14,25 +14,27 @@ const data = sharedData();
 const base = join(data, "ascend_pt/text/level1/rank0_ascend_pt");
 const other = join(data, "ascend_pt/text/level1/rank1_ascend_pt");
 
-interface Said {
+interface Comparison {
   causes: { cause: string; subject: string; diff_ms: number }[];
   tree: { parent: number | null; name: string; base_ms: number; comparison_ms: number }[];
 }
 
-function said(): Said {
+function comparison(): Comparison {
   const folder = mkdtempSync(join(tmpdir(), "sonde-compare-"));
   try {
     const words = ["compare", "-d", other, "-bp", base, "-o", folder, "--format", "json"];
-    return JSON.parse(execFileSync(binary, words, { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] })) as Said;
+    return JSON.parse(
+      execFileSync(binary, words, { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }),
+    ) as Comparison;
   } finally {
     rmSync(folder, { recursive: true });
   }
 }
 
 it.skipIf(data === "")(
-  "shows what the command says, and leads to the timeline",
+  "shows the result of the command, and leads to the timeline",
   async () => {
-    const { causes, tree } = said();
+    const { causes, tree } = comparison();
     const opened = await open(other, "--baseline", base);
     try {
       const { page } = opened;
@@ -46,7 +48,7 @@ it.skipIf(data === "")(
       expect(cells[0]).toBe(first!.cause);
       expect(cells).toContain(formatDuration(first!.diff_ms * 1e6));
       await expect.poll(() => page.getByTestId("compare-stages").locator(".grid-row").count()).toBe(4);
-      await expect.poll(() => page.getByTestId("compare-said").locator("li").count()).toBeGreaterThan(1);
+      await expect.poll(() => page.getByTestId("compare-sentences").locator("li").count()).toBeGreaterThan(1);
 
       await page.getByRole("button", { name: "Tree", exact: true }).click();
       const nodes = page.getByTestId("compare-tree").locator(".grid-row");
@@ -74,7 +76,7 @@ it.skipIf(data === "")(
       await opened.go(`${opened.hash}&lang=zh`);
       await opened.settle();
       await opened.shot("compare-chinese");
-      await expect.poll(() => page.getByTestId("compare-said").innerText()).toContain("基线");
+      await expect.poll(() => page.getByTestId("compare-sentences").innerText()).toContain("基线");
 
       await opened.go(`${opened.hash}&x.compare.part=flame`);
       const box = page.getByTestId("difference-flame").locator("button").last();

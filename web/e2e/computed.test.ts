@@ -10,7 +10,7 @@ import { open, sharedData } from "./page";
 const data = sharedData();
 const FREE = COMPUTED + OVERLAP_KINDS.indexOf("Free");
 
-it.skipIf(data === "")("finds, selects and sums computed slices, and tells what the host did in a gap", async () => {
+it.skipIf(data === "")("finds, selects and sums computed slices, and shows what the host did in a gap", async () => {
   const opened = await open(join(data, "kineto/ns_resolution_trace"));
   try {
     const { page } = opened;

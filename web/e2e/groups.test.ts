@@ -134,7 +134,7 @@ it.skipIf(data === "")("shows the tokens of the experts of each rank", async () 
   }
 });
 
-it("says what is missing and how it is recorded, and shows groups of 64 ranks", async () => {
+it("states what is missing and how it is recorded, and shows groups of 64 ranks", async () => {
   const job = makeJob({ ranks: 64, steps: 1, computing: (rank) => 400 + rank });
   const opened = await open(job.folder);
   try {

@@ -1,4 +1,4 @@
-/** A folder without a trace, and a file that is none: the page says what to do. */
+/** A folder without a trace, and a file that is none: the page advises what to do. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -16,7 +16,7 @@ it("explains what it reads where there is nothing", async () => {
     await opened.page.getByText("Nothing to show").waitFor();
     await expect.poll(() => opened.page.getByTestId("opening").innerText()).toContain("sonde view ./profile");
     await expect.poll(() => opened.page.getByTestId("trace-list").innerText()).not.toContain("Ready");
-    // Why there is nothing is said there, not behind a button.
+    // The reason is shown there, not behind a button.
     await opened.page.getByTestId("issues").waitFor();
     await opened.shot("nothing");
     expect(opened.errors).toEqual([]);
@@ -26,7 +26,7 @@ it("explains what it reads where there is nothing", async () => {
   }
 });
 
-it("opens what is typed, and says what it did not read", async () => {
+it("opens what is typed, and lists what it did not read", async () => {
   const folder = mkdtempSync(join(tmpdir(), "sonde-typed-"));
   writeFileSync(join(folder, "notes.txt"), "nothing");
   const opened = await open(folder);

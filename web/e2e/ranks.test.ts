@@ -1,5 +1,5 @@
-/** The heat map of ranks and steps: its numbers are those of `sonde cluster`, a slow rank is seen and said, and a cell
- * leads to its step. */
+/** The heat map of ranks and steps: its numbers are those of `sonde cluster`, a slow rank is shown and named,
+ * and a cell leads to its step. */
 import { join } from "node:path";
 
 import { expect, it } from "vitest";
@@ -15,27 +15,28 @@ const jobOf = (ranks: number, steps: number): Job =>
   makeJob({
     ranks,
     steps,
-    // As different as ranks of one job are; from the middle on one of them takes longer.
+    // As different as ranks of one job are; from half of the steps on one of them takes longer.
     computing: (rank, step) => 400 + ((rank * 7 + step * 3) % 11) + (rank === SLOW && step >= steps / 2 ? 200 : 0),
   });
 
-/** What the tip says of a cell, by label. What arrives meanwhile may move the map away from the pointer: then again. */
+/** The text of a cell's tip, by label. Data that arrives meanwhile may move the map away: then again. */
 async function tipAt(opened: Opened, row: number, column: number): Promise<Record<string, string>> {
   const tips = opened.page.locator(".cell-map .tip");
-  let said: Record<string, string> = {};
+  let tip: Record<string, string> = {};
   const point = async () => {
     await opened.page.mouse.move(0, 0);
     await opened.pointAt("ranks-map", row, column);
     await opened.page.waitForTimeout(50);
-    said = await tips.evaluateAll(([tip]) => {
-      const texts = (name: string) => [...(tip?.querySelectorAll<HTMLElement>(name) ?? [])].map((one) => one.innerText);
+    tip = await tips.evaluateAll(([first]) => {
+      const texts = (name: string) =>
+        [...(first?.querySelectorAll<HTMLElement>(name) ?? [])].map((one) => one.innerText);
       const values = texts("dd");
       return Object.fromEntries([["", texts("b")[0]], ...texts("dt").map((label, at) => [label, values[at]])]);
     });
-    return said[""] ?? "";
+    return tip[""] ?? "";
   };
   await expect.poll(point).not.toBe("");
-  return said;
+  return tip;
 }
 
 const COLUMNS = {
@@ -83,12 +84,12 @@ for (const [ranks, steps] of [
       await expect.poll(() => map.getAttribute("aria-colcount")).toBe(String(steps));
       await checkCells(opened, rows, ranks, [...Array(steps).keys()]);
       // A test for outliers needs more than two.
-      const said = page.getByTestId("sentences");
-      if (ranks > 2) await expect.poll(() => said.innerText()).toContain(`rank ${SLOW} came last in ${steps / 2}`);
+      const sentences = page.getByTestId("sentences");
+      if (ranks > 2) await expect.poll(() => sentences.innerText()).toContain(`rank ${SLOW} came last in ${steps / 2}`);
       // The largest first: the slow rank is on top.
       await page.getByRole("button", { name: "Largest first" }).click();
       expect((await tipAt(opened, 0, 0))[""]).toBe(`Rank ${SLOW} · Step 0`);
-      await page.getByRole("button", { name: "Against the middle rank" }).click();
+      await page.getByRole("button", { name: "Against the median rank" }).click();
       const ends = (await page.getByTestId("scale").innerText()).split("\n");
       expect(ends.at(-1)).toMatch(/^\+(19|20)\d\.\d µs$/);
       await opened.shot(`ranks-${ranks}`);

@@ -1,5 +1,5 @@
 /** The recording of a real server, which test/one_rank/requests.py makes and hands over: its folder in
- * SONDE_SERVED, and in SONDE_SERVED_FACTS what SQL says of it. Without them there is nothing to show. */
+ * SONDE_SERVED, and in SONDE_SERVED_FACTS the results of SQL on it. Without them there is nothing to show. */
 import { expect, it } from "vitest";
 
 import { formatDuration } from "../src/base/format";

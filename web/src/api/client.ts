@@ -48,7 +48,7 @@ async function request(path: string, parameters: Parameters, init: RequestInit =
   try {
     message = (JSON.parse(text) as { error?: string }).error ?? message;
   } catch {
-    // Not an answer of ours: the status says what there is to say.
+    // Not an answer of ours: the status is all that is known.
   }
   throw new ApiError(message);
 }
@@ -62,7 +62,7 @@ async function json<T>(path: string, parameters: Parameters, signal?: AbortSigna
 export const MOST_ROWS = 100_000;
 
 let statements = 0;
-/** Tells statements of this page from those of another one. */
+/** Distinguishes statements of this page from those of another one. */
 const page = Math.random().toString(36).slice(2);
 
 export function laneList(lanes: readonly LaneRef[]): string {
@@ -185,7 +185,7 @@ export const api = {
     json<ComparisonMessage>("/api/compare", { base, comparison, lang }, signal),
   recipes: () => json<Omit<ResultMessage, "rows">[]>("/api/recipes", {}),
   schema: () => json<SchemaTableMessage[]>("/api/schema", {}),
-  /** The signal ends the statement in the server, whose answer says so. */
+  /** The signal ends the statement in the server, whose answer reports it. */
   async sql(statement: string, trace = -1, limit = 1000, signal?: AbortSignal): Promise<TableMessage> {
     const id = `${page}${++statements}`;
     // That it has ended meanwhile is no failure.

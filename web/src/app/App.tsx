@@ -39,7 +39,7 @@ export function withoutReplaced(state: State, session: SessionMessage): Partial<
   };
 }
 
-/** Follows the session: an event tells that it changed. */
+/** Follows the session: an event reports each change. */
 function useSession(store: Store, actions: Actions) {
   useEffect(() => {
     let isBusy = false;

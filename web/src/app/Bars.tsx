@@ -1,7 +1,7 @@
 /** Rows of a label, a bar of coloured parts and a value. */
 export interface BarRow {
   label: string;
-  /** Said when the mouse is over the label, where that is more. */
+  /** Shown when the mouse is over the label, where that is more. */
   title?: string;
   parts: readonly { color: string; value: number; title?: string }[];
   text: string;

@@ -17,7 +17,7 @@ interface Properties {
   /** Undefined: there is nothing. */
   color: (row: number, column: number) => string | undefined;
   text: (row: number, column: number) => string;
-  /** What is said of a cell under the mouse or the keys. */
+  /** The text on a cell under the mouse or the keys. */
   tip: (place: Place) => ReactNode;
   onCell: (place: Place) => void;
   chosen?: Place | null;

@@ -9,7 +9,7 @@ import { useTable } from "./useTable";
 
 const ISSUES = "SELECT severity, code, count, source, advice FROM import_issue";
 
-/** What the imports had to say. */
+/** The issues of the imports. */
 export function Issues() {
   const { t } = useApp();
   const has = useAppState((s) => s.session?.traces.some((trace) => trace.issues > 0) ?? false);

@@ -20,8 +20,8 @@ export function OpenPath({ onDone }: { onDone?: () => void }) {
   const [dir, typed] = splitPath(path);
   useEffect(() => {
     let isCurrent = true;
-    // Anew while it is typed: files may have come meanwhile. A folder that there is not, or that may
-    // not be seen, has no entries: opening it says why.
+    // Again while it is typed: files may have come meanwhile. A folder that there is not, or that may
+    // not be seen, has no entries: opening it reports why.
     const timer = setTimeout(() => {
       api.browse(dir).then(
         (found) => isCurrent && setFolder(found),

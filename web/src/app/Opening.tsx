@@ -55,7 +55,7 @@ export function useProgress(): Map<number, number> {
     const ask = () =>
       api.progress().then(
         (list) => current && setShares(new Map(list.map((p) => [p.trace, p.share]))),
-        () => undefined, // the page says by itself that the server is gone
+        () => undefined, // the page itself reports that the server is gone
       );
     void ask();
     const timer = setInterval(() => void ask(), 400);

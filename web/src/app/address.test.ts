@@ -44,7 +44,7 @@ it("is empty at the start, and survives nonsense", () => {
   });
 });
 
-it("says theme and language where they are not those of the browser", () => {
+it("has theme and language where they are not those of the browser", () => {
   const chinese = { theme: "dark", language: "zh" } as const;
   expect(writeAddress({ ...startPlace, ...chinese }, chinese)).toBe("");
   expect(readAddress("#view=memory", chinese)).toMatchObject({ view: "memory", ...chinese });

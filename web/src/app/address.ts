@@ -21,7 +21,7 @@ function readArea(text: string | null): Area | null {
 
 const list = (text: string | null): string[] => (text ? text.split("|").filter(Boolean) : []);
 
-/** What a browser is set to; an address says where a page differs from it. */
+/** What a browser is set to; an address has the differences of a page. */
 export type Preferred = Pick<Place, "theme" | "language">;
 
 export function readAddress(hash: string, preferred: Preferred = startPlace): Place {

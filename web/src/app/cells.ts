@@ -31,7 +31,7 @@ export function kindOf(column: Column): CellKind {
   return type === "integer" ? (/(_id|^id|^pid|^tid|rank|pointer|^depth)$/.test(name) ? "text" : "integer") : "real";
 }
 
-/** Numbers that lead to the timeline, and say nothing to people. */
+/** Numbers that lead to the timeline, and mean nothing to people. */
 export const isQuiet = ({ name, space }: Column) =>
   space === "slice" || /^((owner_|launch_)?slice_id|task_id|mark_id|pointer|request_id|trace)$/.test(name);
 

@@ -115,7 +115,7 @@ it("completes a path from the folders, and opens it", async () => {
   expect(asked.at(-1)).toBe("/api/open?path=%2Fjob%2Ftrace.json");
 });
 
-it("says of each trace where it stands, and why it failed", () => {
+it("shows the state of each trace, and why it failed", () => {
   const traces = [traceOf(0, filled), traceOf(1), traceOf(2, { state: "failed", message: "cut off" })];
   show(storeOf(sessionOf(traces)), <TraceList />);
   const lines = [...document.querySelectorAll("li")].map((line) => line.textContent);
@@ -124,7 +124,7 @@ it("says of each trace where it stands, and why it failed", () => {
   expect(lines[2]).toContain("cut off");
 });
 
-it("lists what the imports had to say, and asks only where there is something", async () => {
+it("lists the issues of the imports, and asks only where there is something", async () => {
   const row = ["warning", "cut", 3, "a.json", "look at it"];
   const asked = serve({ "/api/sql": () => ({ columns: [], rows: [row], complete: true, elapsed: 0 }) });
   show(storeOf(sessionOf([traceOf(0)])), <Issues />);
@@ -134,7 +134,7 @@ it("lists what the imports had to say, and asks only where there is something", 
   expect((await screen.findByTestId("issues")).textContent).toContain("look at itcut · 3 × · a.json");
 });
 
-it("says what an import advises in the language of the page", async () => {
+it("shows the advice of an import in the language of the page", async () => {
   const row = ["warning", "cut", 3, "a.json", "look at it"];
   const asked = serve({
     "/api/sql": () => ({ columns: [], rows: [row, ["info", "odd", 1, "", "of the data"]], complete: true, elapsed: 0 }),

@@ -38,7 +38,7 @@ it("shows values with their units, and filters by them", () => {
   expect(store.get().detail["f.t"]).toBe("dur>1ms");
 });
 
-it("says what it does not understand of a filter", () => {
+it("reports the part of a filter that it does not understand", () => {
   show(<DataTable name="t" answer={answer} trace={-1} />);
   filter("dur>1 parsec");
   filter("duration>5");

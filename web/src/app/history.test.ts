@@ -59,7 +59,7 @@ it("keeps no token in the address", () => {
   expect(location.href).toMatch(/\/#view=sql$/);
 });
 
-it("goes where the address says, and fetches what it names", () => {
+it("goes to the place in the address, and fetches what it names", () => {
   store.set({ view: "tables", selection: { trace: 0, id: 4 } });
   rest();
   const before = history.length;

@@ -6,7 +6,7 @@ import { farApart } from "./traces";
 const trace = (begin: number, end: number, slices = 1) =>
   ({ state: "ready", begin, end, tracks: [{ slices }] }) as unknown as TraceMessage;
 
-it("tells traces whose clocks have nothing to do with each other", () => {
+it("finds traces whose clocks have nothing to do with each other", () => {
   expect(farApart([trace(0, 100), trace(20, 130)])).toBe(0);
   expect(farApart([trace(0, 100), trace(4900, 5000)])).toBe(0);
   expect(farApart([trace(9000, 9100), trace(0, 100)])).toBe(9000);

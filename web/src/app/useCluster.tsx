@@ -1,4 +1,4 @@
-/** What a mode of `sonde cluster` says of all traces: its tables by name, and its sentences. */
+/** The result of a mode of `sonde cluster` on all traces: its tables by name, and its sentences. */
 import { keepPreviousData, skipToken, useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 
@@ -48,19 +48,21 @@ export const answerOf = (table: ClusterTableMessage | null): Answer<TableMessage
   error: null,
 });
 
-/** The sentences of modes, each once; what is said of a rank leads to it. */
+/** The sentences of modes, each once; a sentence on a rank leads to it. */
 export function Sentences({ of, others = [] }: { of: readonly OfMode[]; others?: readonly FindingMessage[] }) {
   const { store, actions, t } = useApp();
   // Ranks that are still being read are not in it yet.
   const total = useAppState((s) => (s.session!.loading ? s.session!.traces.length : 0));
   const looked = Math.min(...of.map(({ message }) => message?.ranks.length ?? 0));
   const traceOf = of.find(({ traceOf }) => traceOf.size > 0)?.traceOf;
-  const said = new Map([...others, ...of.flatMap(({ message }) => message?.findings ?? [])].map((f) => [f.text, f]));
+  const sentences = new Map(
+    [...others, ...of.flatMap(({ message }) => message?.findings ?? [])].map((f) => [f.text, f]),
+  );
   const failed = of.flatMap(({ message }) => message?.ranks.filter(({ error }) => error !== "") ?? []);
   const errors = new Map(failed.map(({ rank, error }) => [rank, error]));
   const notices = new Set(of.flatMap(({ message }) => message?.notices ?? []));
   const weight = ({ severity }: FindingMessage) => ["error", "warning", "info"].indexOf(severity);
-  const sorted = [...said.values()].sort((a, b) => weight(a) - weight(b));
+  const sorted = [...sentences.values()].sort((a, b) => weight(a) - weight(b));
   return (
     <>
       {of.map(({ failed: answer }, i) => (

@@ -58,7 +58,7 @@ it("asks again for those that an answer left out", async () => {
   expect(asked).toHaveLength(3);
 });
 
-it("says why one trace has no result, and shows the others", async () => {
+it("reports why one trace has no result, and shows the others", async () => {
   serve({
     "/api/results": () => ({
       name: "op_statistic",

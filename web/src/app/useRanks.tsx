@@ -23,7 +23,7 @@ export interface OfRanks {
   total: number;
   /** An answer was longer than what is sent of it. */
   cut: boolean;
-  /** What is said of all of them, a line each. */
+  /** Notices on all of them, a line each. */
   notices: readonly string[];
   failed: Answer<unknown> | undefined;
 }
@@ -73,7 +73,7 @@ export async function askParts(
 
 /**
  * The same result of every trace, the lowest rank first; grows as traces become ready.
- * `together`: the rows of one depend on the others, and are asked for anew once all are there.
+ * `together`: the rows of one depend on the others, and are requested again once all are there.
  */
 export function useRanks(recipe: string, together = false): OfRanks {
   const { t } = useApp();
@@ -110,7 +110,7 @@ export function useRanks(recipe: string, together = false): OfRanks {
   };
 }
 
-/** Said beside sums over ranks as long as some are not in them. */
+/** Shown next to sums over ranks as long as some are not in them. */
 export function Partial({ of: { missing, total, cut } }: { of: Pick<OfRanks, "missing" | "total" | "cut"> }) {
   const { t } = useApp();
   const parts = [missing > 0 ? t("ranks.part", total - missing, total) : "", cut ? t("ranks.cut") : ""];

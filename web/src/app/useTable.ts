@@ -13,7 +13,7 @@ import { isReady } from "./traces";
 
 export type Question = { sql: string; trace: number; limit?: number } | { recipe: string; trace: number };
 
-/** What the server says of a trace does not change, and what it refuses it refuses again. */
+/** Answers of the server on a trace do not change, and a refusal is final. */
 export function newQueryClient(): QueryClient {
   return new QueryClient({
     defaultOptions: {

@@ -100,7 +100,7 @@ export const chinese: Readonly<Record<string, string>> = {
   transport: "链路类型",
   "src rank": "源卡",
   "dst rank": "目的卡",
-  "above middle link": "与中位链路比较",
+  "above median link": "与中位链路比较",
   "offset ratio": "偏离倍数",
   "max rank": "最长的卡",
   "ep ranks": "专家组",

@@ -7,7 +7,7 @@ const FONTS: Record<Font, string> = {
   small: '10.5px "Inter", "Segoe UI", "Noto Sans", "Noto Sans CJK SC", system-ui, sans-serif',
 };
 
-/** Widths of letters, so that texts are cut without asking the canvas for each. */
+/** Widths of letters, so that texts are cut without a call of the canvas for each. */
 class Widths {
   private known = new Map<string, number>();
   constructor(private context: CanvasRenderingContext2D) {}

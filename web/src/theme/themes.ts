@@ -13,7 +13,7 @@ export interface Theme {
   error: string;
   selection: string;
   bars: readonly string[];
-  /** Curves that are told apart. */
+  /** Colours that distinguish curves. */
   lines: readonly string[];
   barText: string;
   pending: string;

@@ -112,20 +112,20 @@ function Card({ advice, owner }: { advice: RuleAdviceMessage; owner: string }) {
         {priority && <span className="muted">{t(priority)}</span>}
         {owner !== "" && <span className="muted">{owner}</span>}
       </div>
-      <p className="told">{advice.description}</p>
+      <p className="prose">{advice.description}</p>
       {advice.suggestions.length > 0 && (
         <>
           <b>{t("advice.suggestions")}</b>
           <ol>
             {advice.suggestions.map((text) => (
-              <li key={text} className="told">
+              <li key={text} className="prose">
                 {text}
               </li>
             ))}
           </ol>
         </>
       )}
-      <p className="told" data-testid="advice-evidence">
+      <p className="prose" data-testid="advice-evidence">
         <b>{t("advice.evidence")}</b> {advice.evidence}
         {advice.confidence < 1 && (
           <span className="muted"> · {t("advice.concluded", `${Math.round(advice.confidence * 100)} %`)}</span>
@@ -156,7 +156,7 @@ function Silences({ message }: { message: AdvisorMessage }) {
       {lacking.length > 0 && (
         <details className="muted">
           <summary>{t("advice.silent", lacking.length)}</summary>
-          <p className="told">{lacking.map(({ rule, why }) => `${rule} (${why})`).join(", ")}</p>
+          <p className="prose">{lacking.map(({ rule, why }) => `${rule} (${why})`).join(", ")}</p>
         </details>
       )}
     </>

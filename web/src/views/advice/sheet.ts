@@ -22,8 +22,8 @@ export function columnOf(name: string, at: number, sheet: RuleSheetMessage, lang
   const isNumber = sheet.rows.every((row) => row[at] === null || typeof row[at] === "number");
   const factor = isNumber ? TIMES[unit] : undefined;
   const isShare = isNumber && unit === "%";
-  const said = word(language, bare.toLowerCase().replaceAll("_", " "));
-  const isKnown = said !== bare.toLowerCase().replaceAll("_", " ");
+  const translated = word(language, bare.toLowerCase().replaceAll("_", " "));
+  const isKnown = translated !== bare.toLowerCase().replaceAll("_", " ");
   const taken = factor !== undefined || isShare || unit === "";
   const written = (cell: Cell) => {
     if (typeof cell !== "number") return plain(cell);
@@ -31,7 +31,7 @@ export function columnOf(name: string, at: number, sheet: RuleSheetMessage, lang
     if (bare === "bytes") return formatBytes(cell);
     return isShare ? formatShare(cell / 100) : plain(cell);
   };
-  return { label: `${isKnown ? said : bare}${taken ? "" : ` (${unit})`}`, isNumber, text: written };
+  return { label: `${isKnown ? translated : bare}${taken ? "" : ` (${unit})`}`, isNumber, text: written };
 }
 
 export const columnsOf = (sheet: RuleSheetMessage, language: Language): SheetColumn[] =>

@@ -7,7 +7,7 @@ import type { Link, Matrix } from "./matrix";
 const KINDS = ["bytes", "time", "bandwidth"] as const;
 type Kind = (typeof KINDS)[number];
 
-/** Beyond this cells have no texts: the colours, and what is said of one under the mouse, remain. */
+/** Beyond this cells have no texts: the colours, and the tip under the mouse, remain. */
 const MOST_TEXTS = 12;
 
 export function valueOf(link: Link, kind: Kind): number {
@@ -27,7 +27,7 @@ export function scaleOf(most: number, kind: Kind): [string, number] {
   return [unit, most / Math.max(Number.parseFloat(text), 1e-12)];
 }
 
-/** Four digits at most: eight ranks fit beside each other. */
+/** Four digits at most: eight ranks fit side by side. */
 export function shortText(value: number): string {
   return value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2);
 }

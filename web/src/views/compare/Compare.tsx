@@ -179,7 +179,7 @@ function Result({ message, pair }: { message: ComparisonMessage; pair: Pair }) {
     <>
       <Parts shown={shown} part={part} pair={pair} />
       {isOfStep && (
-        <ul className="findings" data-testid="compare-said">
+        <ul className="findings" data-testid="compare-sentences">
           {message.sentences.map((sentence) => (
             <li key={sentence} className="finding info">
               {sentence}

@@ -15,7 +15,7 @@ export function stepStatement(base: string): string {
   return `SELECT step_id, ts - ${base} AS ts, dur FROM step WHERE dur >= 0 ORDER BY ts, step_id LIMIT ${MOST_STEPS}`;
 }
 
-/** As the trace tells them, without an offset; `whole` where it has none. */
+/** As the trace has them, without an offset; `whole` where it has none. */
 export function stepsOf(rows: readonly Cell[][], whole: TimeWindow): Step[] {
   if (rows.length === 0) return [{ number: null, begin: whole.begin, dur: whole.end - whole.begin }];
   return rows.map(([number, begin, dur]) => ({ number: String(number), begin: Number(begin), dur: Number(dur) }));

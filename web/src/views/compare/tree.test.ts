@@ -19,7 +19,7 @@ const table: ClusterTableMessage = {
 };
 const root = treeOf(table)!;
 
-it("nests what the table says, with names that stay", () => {
+it("nests the rows of the table, with names that stay", () => {
   expect(root.children.map(({ name }) => name)).toEqual(["Net", "between operators"]);
   expect(root.children[0]!.children[1]).toMatchObject({ key: "/step:step/module:Net/operator:gelu", comparison: 40 });
   expect(treeOf({ ...table, rows: [] })).toBeNull();

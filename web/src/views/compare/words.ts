@@ -1,4 +1,4 @@
-/** What the tables of a comparison say, in the language of the page. */
+/** The cells of a comparison's tables, in the language of the page. */
 import type { ComparisonMessage } from "../../api/messages";
 import { useApp } from "../../app/context";
 import type { TextKey } from "../../i18n";

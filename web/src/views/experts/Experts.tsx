@@ -69,7 +69,7 @@ function Experts() {
   if (!table) return balance.failed.error ? <Sentences of={[balance]} /> : <Empty title={t("cluster.busy")} help="" />;
   return (
     <div className="page">
-      <div className="said">
+      <div className="statements">
         <Sentences of={[balance]} />
       </div>
       <Load table={table} traceOf={balance.traceOf} />

@@ -124,7 +124,7 @@ function Groups() {
   if (!table) return mapping.failed.error ? <Sentences of={[mapping]} /> : <Empty title={t("cluster.busy")} help="" />;
   return (
     <div className="page">
-      <div className="said">
+      <div className="statements">
         <Sentences of={[mapping]} />
       </div>
       <div className="toolbar">

@@ -37,7 +37,7 @@ it("puts stages of the pipeline below each other", () => {
   expect(stagesOf([], [3, 1])).toEqual([[1, 3]]);
 });
 
-it("tells how far ranks of a group lie apart, by their means over the steps", () => {
+it("computes how far ranks of a group lie apart, by their means over the steps", () => {
   const means = meansOf(
     tableOf(
       ["rank", "step_id", "computing_ns"],

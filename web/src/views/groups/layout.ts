@@ -30,7 +30,7 @@ export function groupsOf(table: ClusterTableMessage): Group[] {
   }));
 }
 
-/** The kinds, those of most groups first: the group of all ranks says least. */
+/** The kinds, those of most groups first: the group of all ranks explains least. */
 export function kindsOf(groups: readonly Group[]): string[] {
   const counts = new Map<string, number>();
   for (const { kind } of groups) counts.set(kind, (counts.get(kind) ?? 0) + 1);

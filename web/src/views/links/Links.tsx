@@ -23,7 +23,7 @@ const COLUMNS = [
   "size_bytes:real",
   "transmit_ns:real",
   "gb per s:real",
-  "above middle link share:real",
+  "above median link share:real",
 ];
 
 const textOf = (link: RankLink, kind: Kind) =>
@@ -133,7 +133,7 @@ function Links() {
     row[operations!.columns.findIndex((column) => column.name === name)];
   return (
     <div className="page">
-      <div className="said">
+      <div className="statements">
         <Sentences of={[slow, matrix]} />
       </div>
       <div className="toolbar">

@@ -11,7 +11,7 @@ export interface RankLink {
   time: number;
   /** Bytes per nanosecond; null where no time was measured. */
   bandwidth: number | null;
-  /** Less one: of that of the middle link of its kind. */
+  /** Less one: of that of the median link of its kind. */
   above: number | null;
 }
 
@@ -48,8 +48,8 @@ export function linksOf(table: ClusterTableMessage, inner = false): RankLink[] {
   for (const kind of transportsOf(list)) {
     const own = list.filter((link) => link.transport === kind && link.bandwidth !== null);
     const sorted = own.map((link) => link.bandwidth!).sort((a, b) => a - b);
-    const middle = sorted[Math.floor(sorted.length / 2)];
-    for (const link of own) link.above = middle ? link.bandwidth! / middle - 1 : null;
+    const median = sorted[Math.floor(sorted.length / 2)];
+    for (const link of own) link.above = median ? link.bandwidth! / median - 1 : null;
   }
   return list.sort((a, b) => (a.above ?? 1) - (b.above ?? 1) || a.from - b.from || a.to - b.to);
 }

@@ -23,7 +23,7 @@ function Live() {
   const live = session?.live ?? false;
   useEffect(() => {
     if (!live) return;
-    const look = () => api.live().then(setPrograms, () => undefined); // that the server is gone is said elsewhere
+    const look = () => api.live().then(setPrograms, () => undefined); // the page itself reports that the server is gone
     void look();
     const timer = setInterval(() => void look(), LOOK_MS);
     return () => clearInterval(timer);

@@ -115,7 +115,7 @@ function Modules() {
     return statistic.failed.error ? <Sentences of={[statistic]} /> : <Empty title={t("cluster.busy")} help="" />;
   return (
     <div className="page">
-      <div className="said">
+      <div className="statements">
         <Sentences of={[statistic]} />
       </div>
       <Tree table={table} traceOf={statistic.traceOf} />

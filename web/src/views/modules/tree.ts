@@ -6,7 +6,7 @@ export interface Node {
   key: string;
   name: string;
   kind: "module" | "operator" | "kernel";
-  /** Device time in nanoseconds, with what lies below; of a kernel it is not told from that of its operator. */
+  /** Device time in nanoseconds, with what lies below; a kernel has that of its operator. */
   total: number | null;
   /** Of an operator. */
   calls: number | null;
@@ -111,7 +111,7 @@ export function visible(
 
 const quoted = (text: string) => `'${text.replaceAll("'", "''")}'`;
 
-/** The first slice of a node. Modules are told by the class that was recorded, else by their names. */
+/** The first slice of a node. Modules are recognized by the class that was recorded, else by their names. */
 export function occurrence({ kind, name }: Node): string {
   if (kind !== "module") return `SELECT slice_id FROM slice WHERE name = ${quoted(name)} ORDER BY ts LIMIT 1`;
   const plain = name.replace(/^\[Backward\]/, "").replace(/(?<=\D)_\d+$/, "");

@@ -24,8 +24,8 @@ export function filterOf(key: Key, value: string): string {
   return COLUMNS[key].map((column, i) => equals(column, parts[i]!)).join(" ");
 }
 
-/** Device time by a key; `core` beside it, where it is not the key itself. By type and core it is what the analysis
- * op_statistic says. */
+/** Device time by a key; `core` beside it, where it is not the key itself. By type and core it equals the analysis
+ * op_statistic. */
 export function totalsStatement(key: Key): string {
   if (key === "type" || key === "core") {
     const more = key === "core" ? "" : ", string_agg(DISTINCT core, ' ' ORDER BY core) AS core";

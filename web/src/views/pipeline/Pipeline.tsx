@@ -37,7 +37,7 @@ function Pipeline() {
   };
   return (
     <div className="page">
-      <div className="said">
+      <div className="statements">
         <Sentences of={[chart]} />
       </div>
       <div className="toolbar">

@@ -24,7 +24,7 @@ const FONT = '12px "Inter", "Segoe UI", "Noto Sans", "Noto Sans CJK SC", system-
 
 type Window = readonly [number, number];
 
-/** Forward, backward, then what a schedule tells apart. */
+/** Forward, backward, then the other types of a schedule. */
 export const colorOfType = (type: number, theme: Theme) =>
   type === 0 ? theme.computing : type === 1 ? theme.communication : theme.bars[(type + 1) % theme.bars.length]!;
 

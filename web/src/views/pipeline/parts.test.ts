@@ -13,7 +13,7 @@ const rows = [
 ];
 const table = { name: "", meaning: "", complete: true, columns, rows };
 
-it("numbers the parts of each rank, and tells how long it has none", () => {
+it("numbers the parts of each rank, and sums the time without any", () => {
   const { ranks, begin, end } = partsOf(table, 1736410576000000000n, (rank) => (rank === 1 ? 10 : 0));
   expect([begin, end]).toEqual([100, 500]);
   expect(ranks.map(({ rank, parts }) => [rank, parts.map(({ name, begin: at }) => `${name} ${at}`).join()])).toEqual([

@@ -14,7 +14,7 @@ import type { View } from "../../app/view";
 import { mix } from "../../base/color";
 import { formatDuration } from "../../base/format";
 import type { ClusterTableMessage } from "../../api/messages";
-import { MEASURES, type Measure, aboveMiddle, byMean, rangeOf, timesOf, valuesOf } from "./times";
+import { MEASURES, type Measure, aboveMedian, byMean, rangeOf, timesOf, valuesOf } from "./times";
 
 const NAMES = Object.keys(MEASURES) as Measure[];
 
@@ -37,7 +37,7 @@ function HeatMap({ of, table }: { of: OfMode; table: ClusterTableMessage }) {
   const set = (key: string, value: string) => store.set({ detail: { ...store.get().detail, [key]: value } });
   const times = useMemo(() => timesOf(table), [table]);
   const absolute = useMemo(() => valuesOf(table, times, measure), [table, times, measure]);
-  const values = useMemo(() => (isCompared ? aboveMiddle(absolute) : absolute), [absolute, isCompared]);
+  const values = useMemo(() => (isCompared ? aboveMedian(absolute) : absolute), [absolute, isCompared]);
   const order = useMemo(
     () => (isSorted ? byMean(absolute) : times.ranks.map((_, at) => at)),
     [absolute, isSorted, times],
@@ -114,10 +114,10 @@ function HeatMap({ of, table }: { of: OfMode; table: ClusterTableMessage }) {
         <span className="grow" />
         <button
           aria-pressed={isCompared}
-          title={t("ranks.middle.help")}
+          title={t("ranks.median.help")}
           onClick={() => set("middle", isCompared ? "" : "1")}
         >
-          {t("ranks.middle")}
+          {t("ranks.median")}
         </button>
         <button aria-pressed={isSorted} onClick={() => set("order", isSorted ? "" : "1")}>
           {t("ranks.sorted")}
@@ -143,7 +143,7 @@ function HeatMap({ of, table }: { of: OfMode; table: ClusterTableMessage }) {
   );
 }
 
-/** What the rule of the whole job says of slow ranks: it is no mode. */
+/** Findings of the job's rule on slow ranks, which is no mode. */
 function useSlowRanks() {
   const language = useAppState((s) => s.language);
   const versions = useVersions();
@@ -167,7 +167,7 @@ function Ranks() {
   if (!table) return summary.failed.error ? <Sentences of={[summary]} /> : <Empty title={t("cluster.busy")} help="" />;
   return (
     <div className="page">
-      <div className="said">
+      <div className="statements">
         <Sentences of={[late, summary, skew]} others={slow} />
       </div>
       <HeatMap of={{ ...summary, message: late.message }} table={table} />

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 
 import type { ClusterTableMessage } from "../../api/messages";
 import { inBaseUnits } from "../../app/baseUnits";
-import { aboveMiddle, byMean, rangeOf, timesOf, valuesOf } from "./times";
+import { aboveMedian, byMean, rangeOf, timesOf, valuesOf } from "./times";
 
 const column = (name: string, unit = "") => ({
   name,
@@ -41,7 +41,7 @@ it("has a value for each rank and step, in their order, in nanoseconds", () => {
     [1500, 3000],
   ]);
   expect(byMean(values)).toEqual([1, 2, 0]);
-  expect(aboveMiddle(values)).toEqual([
+  expect(aboveMedian(values)).toEqual([
     [-500, Number.NaN],
     [3500, 1000],
     [0, 0],

@@ -46,16 +46,16 @@ export function valuesOf(table: ClusterTableMessage, times: Times, measure: Meas
   );
 }
 
-/** How much more than the middle rank of the same step. */
-export function aboveMiddle(values: readonly number[][]): number[][] {
-  const middles = (values[0] ?? []).map((_, step) => {
+/** How much more than the median rank of the same step. */
+export function aboveMedian(values: readonly number[][]): number[][] {
+  const medians = (values[0] ?? []).map((_, step) => {
     const own = values
       .map((row) => row[step]!)
       .filter(Number.isFinite)
       .sort((a, b) => a - b);
     return own[Math.floor((own.length - 1) / 2)] ?? Number.NaN;
   });
-  return values.map((row) => row.map((value, step) => value - middles[step]!));
+  return values.map((row) => row.map((value, step) => value - medians[step]!));
 }
 
 /** Places of the ranks, the largest mean first. */

@@ -58,7 +58,7 @@ function Serving() {
 function Servers() {
   const { t } = useApp();
   const traces = useAppState((s) => s.session!.traces);
-  // A trace by itself has no column that tells it.
+  // Tables of a single trace have no column with its number.
   const ready = traces.filter(isReady);
   const found = useTable(ready.length > 1 ? WITH_REQUESTS : null);
   const [chosen, choose] = useDetail("serving");

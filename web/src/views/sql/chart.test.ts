@@ -50,7 +50,7 @@ it("has nothing to draw without numbers, and one number over the rows", () => {
   });
 });
 
-it("tells how much of a long result is drawn", () => {
+it("shows how much of a long result is drawn", () => {
   const columns = [{ name: "n", type: "integer" }];
   const rows = Array.from({ length: 6000 }, (_, i) => [i]);
   const long = { columns, rows, complete: true, elapsed: 0 };

@@ -8,7 +8,7 @@ import { useVersions } from "../../app/useTable";
 
 const MOST_NAMED = 4;
 
-/** What is said of several traces in the same words is said once; in the order of the first. */
+/** Joins equal findings of several traces, in the order of the first. */
 export function alike(findings: readonly FindingMessage[]): FindingMessage[][] {
   const groups = new Map<string, FindingMessage[]>();
   for (const finding of findings) {
@@ -20,7 +20,7 @@ export function alike(findings: readonly FindingMessage[]): FindingMessage[][] {
   return [...groups.values()];
 }
 
-/** What the analyses of all traces have to say, in words; the rows that show it are a click away. */
+/** The findings of all traces in words; the rows that show it are a click away. */
 export function Findings() {
   const { store, t } = useApp();
   const language = useAppState((s) => s.language);
@@ -31,7 +31,7 @@ export function Findings() {
     queryFn: ({ signal }) => api.findings(language, signal),
   });
   if (asked.error) return <Failure of={asked} />;
-  // What the import had to say stands behind "Traces".
+  // Issues of the import are behind "Traces".
   const shown = asked.data?.filter((finding) => finding.rule !== "import_issue") ?? [];
   if (shown.length === 0) return null;
   const owner = ({ trace }: FindingMessage) => {

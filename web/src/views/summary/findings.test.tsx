@@ -25,7 +25,7 @@ const finding = (trace: number, text: string, more = {}) => ({
   ...more,
 });
 
-it("says once what holds for many traces, with whom, and shows its rows", async () => {
+it("shows once what holds for many traces, with whom, and shows its rows", async () => {
   const many = [0, 1, 2, 3, 4, 5].map((trace) => finding(trace, "links are missing"));
   const list = [...many, finding(1, "half is missing"), finding(2, "a line", { rule: "import_issue" })];
   serve({ "/api/findings": () => list });
@@ -42,7 +42,7 @@ it("says once what holds for many traces, with whom, and shows its rows", async 
   expect(store.get().detail["rank"]).toBe("1");
 });
 
-it("says why there are none", async () => {
+it("reports why there are none", async () => {
   serve({});
   show(storeOf(sessionOf([traceOf(0)])), <Findings />);
   expect((await screen.findByRole("alert")).textContent).toContain("404");

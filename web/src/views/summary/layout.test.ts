@@ -9,7 +9,7 @@ const table = (rows: string[][]) => ({
   elapsed: 0,
 });
 
-it("has each group once, whichever ranks tell of it", () => {
+it("has each group once, whichever ranks have it", () => {
   expect(
     layoutOf(
       table([

@@ -17,7 +17,7 @@ export function layoutOf(table: TableMessage): Kind[] {
     try {
       list = JSON.parse(String(row[ranks] ?? "[]"));
     } catch {
-      continue; // A list that is none says nothing.
+      continue; // Text that is no list gives no group.
     }
     if (!Array.isArray(list) || list.length === 0 || !list.every(Number.isInteger)) continue;
     const members = (list as number[]).toSorted((a, b) => a - b);

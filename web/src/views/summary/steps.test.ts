@@ -33,12 +33,12 @@ it("names the rank that others wait for", () => {
   const totals = rankTotals(steps);
   expect(totals.map((total) => total.average)).toEqual([170, 170, 170]);
   expect(totals.find(({ rank }) => rank === "Rank 1")!.slower).toBeCloseTo(160 / 102 - 1);
-  // Nothing was recorded of its computing: that says nothing.
+  // Nothing was recorded of its computing: that proves nothing.
   const idle = stepsOf("Rank 3", 3, table([[1, 0, 0, 10, 500]]));
   expect(rankTotals([...steps, ...idle])[3]!.slower).toBe(0);
 });
 
-it("takes devices of a rank as beside each other", () => {
+it("takes devices of a rank as parallel", () => {
   const both = { ...table([]), columns: [...columns, { name: "device_id", type: "integer" }] };
   const two = stepsOf("Rank 0", 0, {
     ...both,
@@ -93,7 +93,7 @@ it("keeps the longest of many steps, in their order", () => {
   expect(longest(steps, 3)).toBe(steps);
 });
 
-it("tells devices of one number in two processes apart", () => {
+it("distinguishes devices of one number in two processes", () => {
   const named = ["process_id", "device_id", "step_id", "computing_ns"].map((name) => ({ name, type: "integer" }));
   const rows = [
     [0, 0, 1, 10],

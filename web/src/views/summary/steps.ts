@@ -26,7 +26,7 @@ export function longest(steps: readonly Step[], most: number): readonly Step[] {
 export function stepsOf(rank: string, trace: number, table: TableMessage): Step[] {
   const at = (name: string) => columnOf(table, name);
   const number = (row: readonly unknown[], name: string) => Number(row[at(name)] ?? 0);
-  // A device is told by its process and its number.
+  // Its process and its number identify a device.
   const deviceOf = (row: readonly unknown[]) => String(row[at("device_id")] ?? "");
   const processOf = (row: readonly unknown[]) => String(row[at("process_id")] ?? "");
   const processes = new Set(table.rows.map(processOf)).size;
@@ -75,12 +75,12 @@ export interface RankTotal {
   computing: number;
   exposed: number;
   free: number;
-  /** How much longer it computes than the middle rank, as a share. */
+  /** How much longer it computes than the median rank, as a share. */
   slower: number;
 }
 
-/** How much longer a rank computes than the middle one; one of which no computing was recorded is not compared. Devices of a rank work beside each other: a step takes as long as
- * the longest of them. */
+/** How much longer a rank computes than the median; a rank without recorded computing is not compared. Devices of a
+ * rank work in parallel: a step takes as long as the longest of them. */
 export function rankTotals(steps: readonly Step[]): RankTotal[] {
   const totals = new Map<number, RankTotal>();
   const wholes = new Map<number, Map<string, number>>();
@@ -113,7 +113,7 @@ export function rankTotals(steps: readonly Step[]): RankTotal[] {
     .map(own)
     .filter((time) => time > 0)
     .sort((a, b) => a - b);
-  const middle = sorted[Math.floor((sorted.length - 1) / 2)] ?? 0;
-  for (const total of list) total.slower = middle > 0 && own(total) > 0 ? own(total) / middle - 1 : 0;
+  const median = sorted[Math.floor((sorted.length - 1) / 2)] ?? 0;
+  for (const total of list) total.slower = median > 0 && own(total) > 0 ? own(total) / median - 1 : 0;
   return list;
 }

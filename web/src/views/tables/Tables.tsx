@@ -22,7 +22,7 @@ function Tables() {
   const [rank, select] = useRank(true);
   const preset = isResult ? null : (presets.find((p) => p.name === chosen) ?? presets[0]!);
   const stored = preset?.sql ?? (result ? `SELECT * FROM ${result.name}` : null);
-  // A result of all ranks has columns that tell them in front.
+  // A result of all ranks has columns that name them in front.
   const sql = stored !== null && preset && rank < 0 ? forAllRanks(stored) : stored;
   const table = useTable(sql === null ? null : { sql, trace: rank, limit: WHOLE });
   const name = preset?.name ?? chosen;

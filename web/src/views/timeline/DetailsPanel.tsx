@@ -19,7 +19,7 @@ export function SliceLink({ slice }: { slice: SliceRefMessage }) {
   );
 }
 
-/** Numbers that tie tables to each other say nothing to people; the name stands above. */
+/** Numbers that tie tables to each other mean nothing to people; the name is above. */
 const QUIET = /^(name|message|(task|track|process|kind|args|stack|slice|mark|launch_slice|device_task|request)_id)$/;
 
 function groupsOfFacts(facts: readonly FactMessage[]): [string, FactMessage[]][] {

@@ -1,6 +1,6 @@
 import { useApp, useAppState } from "../../app/context";
 
-/** What is said of what lies under the mouse. */
+/** The tip on the object under the mouse. */
 export interface Hover {
   x: number;
   y: number;

@@ -21,7 +21,7 @@ const PARTS = 600;
 const LANES = 64;
 const STRIPES = [["host", "api"], ["device"], ["communication"]] as const;
 
-/** The lanes with most slices of a kind; those that are busy tell how busy the program was. */
+/** The lanes with most slices of a kind; those that are busy show how busy the program was. */
 function lanesOf(session: SessionMessage, families: readonly string[]) {
   return session.traces
     .filter(isShown)

@@ -125,7 +125,7 @@ function isHit(name: string, { text, regex, case: exact, whole }: SearchOptions)
     try {
       return new RegExp(text, exact ? "" : "i").test(name);
     } catch {
-      return false; // The server says what is wrong with it.
+      return false; // The server reports what is wrong with it.
     }
   }
   const [own, wanted] = exact ? [name, text] : [name.toLowerCase(), text.toLowerCase()];

@@ -5,7 +5,7 @@ import { type Row, groupsOf, laneStartsFolded } from "./lanes";
 import { GUTTER, RULER, openEnd } from "./scene";
 import { type TimeWindow, timeToX } from "./viewport";
 
-/** Whether a row is folded before the user has said anything. */
+/** Whether a row is folded before the user has chosen. */
 export function foldedAtStart(row: Row, session: SessionMessage): boolean {
   const trace = session.traces.find((candidate) => candidate.id === row.trace);
   const track = trace?.tracks.find((candidate) => candidate.id === row.track);

@@ -115,7 +115,7 @@ describe("rows", () => {
     expect(rows.filter((r) => r.kind === "trace").map((r) => r.trace)).toEqual([1, 0]);
     expect(rows.filter((r) => r.kind === "track").map((r) => r.key)).toEqual(["0:0"]);
   });
-  it("say what is on them", () => {
+  it("show what is on them", () => {
     expect(contentOf({ ...track(0, "thread"), marks: 3 }, t)).toBe("5 slices · 3 marks");
     expect(contentOf(track(1, "counter"), t)).toBe("");
   });
@@ -176,7 +176,7 @@ describe("lanes", () => {
     const labels = buildRows(two, none, t).filter((row) => row.kind === "trace");
     expect(labels.map((row) => row.label)).toEqual(["Rank 0 · a/x.json", "Rank 0 · b/x.json"]);
   });
-  it("tell that they are a part only", () => {
+  it("show that they are a part only", () => {
     const part = { ...trace(0, 0, [track(0, "thread")]), state: "reading" };
     const rows = buildRows(session(part), none, t);
     expect(rows[0]!.note).toContain("preview");
@@ -231,7 +231,7 @@ it("numbers lanes of one name", () => {
   expect([...labelsOf(same, t).values()]).toEqual(["Stream 4", "Stream 2", "Stream 4 (2)"]);
 });
 
-it("names traces by as many folders as tell them apart", () => {
+it("names traces by as many folders as distinguish them", () => {
   const at = (id: number, path: string) => ({ ...trace(id, 0, []), name: "rank0", path });
   const all = [at(0, "/data/db/level1/rank0"), at(1, "/data/text/level1/rank0"), at(2, "/other/rank0")];
   expect(all.map((one) => traceLabel(one, t, all))).toEqual([

@@ -34,7 +34,7 @@ export interface Row {
   /** Height of each; a folded lane shows its first depths as thin lines. */
   bar: number;
   family: string;
-  /** Said behind the label: a preview, an offset. */
+  /** Shown behind the label: a preview, an offset. */
   note: string;
   /** The lane that stands for what is folded away, drawn thin; -1 for none. */
   preview: number;
@@ -90,7 +90,7 @@ export function traceLabel(trace: TraceMessage, t: Translate, others: readonly T
   return trace.rank >= 0 ? `${t("lane.rank", trace.rank)} · ${name}` : name;
 }
 
-/** With as many of its folders as tell it from others of the same name. */
+/** With as many of its folders as distinguish it from others of the same name. */
 export function traceName(trace: TraceMessage, others: readonly TraceMessage[]): string {
   const twins = others.filter(
     (other) => other !== trace && other.name === trace.name && other.rank === trace.rank && other.path !== trace.path,
@@ -157,7 +157,7 @@ export function groupsOf(trace: TraceMessage, t: Translate): Group[] {
   return groups;
 }
 
-/** Groups that are folded as long as the user has not said otherwise ("+key" unfolds). */
+/** Groups that are folded by default ("+key" unfolds). */
 function startsFolded(group: Group): boolean {
   return group.family === "counter" && group.tracks.length > MANY_COUNTERS;
 }

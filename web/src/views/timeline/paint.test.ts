@@ -8,7 +8,7 @@ describe("painting", () => {
     const lane = { begin: new Float64Array([0, 10, 20, 30]) } as LaneWindow;
     expect([-5, 0, 15, 20, 99].map((begin) => firstSeen(lane, begin))).toEqual([0, 0, 1, 1, 3]);
   });
-  it("leaves no gap where slices are too many to be told apart", () => {
+  it("leaves no gap where slices are too many to be distinguished", () => {
     const lane = {
       begin: new Float64Array([0, 25, 60, 100]),
       dur: new Float64Array([2, 3, 4, -1]),

@@ -47,7 +47,7 @@ export function partsOf(s: Scene): Parts<Row> {
   return { stuck: s.rows.slice(0, at), rest: s.rows.slice(at) };
 }
 
-/** Ground, lines of the ruler, rows with their bars; returns what is to be written on them. */
+/** Background, lines of the ruler, rows with their bars; returns what is to be written on them. */
 export function paintRows(picture: Pixels, s: Scene, ticks: readonly number[]): Parts<Label> {
   const parts = partsOf(s);
   picture.data.fill(packed(s.theme.background));
