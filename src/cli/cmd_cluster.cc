@@ -192,7 +192,7 @@ std::string ResultFolder(const ClusterOptions& options) {
 std::string MeetingFolder(const ClusterOptions& options) {
   const std::string folder =
       options.meeting_folder.empty() ? ResultFolder(options) : ClusterPath(options.meeting_folder);
-  return base::JoinPath(folder, "meeting");
+  return base::JoinPath(folder, "rendezvous");
 }
 
 // Of one of several processes that is not the first.

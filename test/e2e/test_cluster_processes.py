@@ -187,7 +187,7 @@ def test_a_process_that_ends_is_named(shared_data, start, tmp_path):
     """It is killed when it has listed the ranks that it sees, while the first is held: it gets no
     rank done."""
     options = ("-m", "hccl_sum", "-d", shared_data / EIGHT, "-o", tmp_path / "out", *PATIENCE)
-    rendezvous = tmp_path / "out/cluster_analysis_output/meeting"
+    rendezvous = tmp_path / "out/cluster_analysis_output/rendezvous"
     first = start(0, 2, *options)
     wait_for(lambda: (rendezvous / "head").exists())
     first.send_signal(signal.SIGSTOP)
