@@ -1,5 +1,5 @@
 #!/bin/bash
-# lint.sh [JOBS]: all checks of the sources, each to its end; the exit status tells whether any failed. `make lint` runs it.
+# lint.sh [JOBS]: all checks of the sources, each to its end; the exit status is 1 if any failed. `make lint` runs it.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 jobs="${1:-$(nproc)}"
@@ -19,6 +19,7 @@ check "layers" "$python" tools/check_layers.py
 check "sizes" "$python" tools/check_sizes.py
 check "files that are made" "$python" tools/check_writes.py
 check "docs" "$python" tools/check_docs.py
+check "words" "$python" tools/check_words.py
 check "docs: quoted output, translations" "$python" tools/check_pages.py
 check "search paths of libraries" "$python" tools/check_rpaths.py
 check "types" "$(dirname "$python")/mypy"

@@ -2,7 +2,7 @@
 
 python3 examples/gallery/two_versions.py [--change attention|gelu]
 
-attention  scores and softmax as separate calls in place of a fused one: slower, equal but for rounding
+attention  scores and softmax as separate calls, not fused: slower, equal but for rounding
 gelu       the approximation of GELU by tanh: as fast, and the numbers differ
 """
 

@@ -164,7 +164,7 @@ class Collector:
 
     @property
     def reads_memory(self) -> bool:
-        """Whether tensors are read without asking Python; see adapt/probe/tensor_memory.h."""
+        """Whether tensors are read without calls of Python; see adapt/probe/tensor_memory.h."""
         return self._functions["reads_memory"]()
 
     def flush(self) -> None:
