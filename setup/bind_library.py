@@ -58,7 +58,7 @@ class Library:
             self.tags.setdefault(tag, value)
 
     def offset(self, address):
-        """Offset in the file of the content of an address."""
+        """Where in the file the content of an address lies."""
         for begin, end, offset in self.loads:
             if begin <= address < end:
                 return offset + address - begin
