@@ -35,7 +35,7 @@ typedef uint32_t sonde_domain; /* 0 = "default", at most 255 */
 typedef uint32_t sonde_frame;  /* interned source position; 0 = none */
 typedef uint32_t sonde_stack;  /* interned call stack; 0 = none */
 
-/* What is being recorded now; 0 = nothing. Read by the inline check below, never written. */
+/* The features that are being recorded; 0 = none. Read by the inline check below, never written. */
 enum {
   SONDE_FEATURE_RECORDING = 1u << 0,
   SONDE_FEATURE_SHAPES = 1u << 1,

@@ -86,7 +86,7 @@ class AtomicFile {
 
   // Buffered; pieces larger than the buffer go straight to the file.
   Status Append(std::string_view text);
-  // What has been appended, from `offset` on.
+  // Reads appended bytes, from `offset` on.
   Status ReadBack(uint64_t offset, void* to, size_t size);
   // Replaces an existing file of that name.
   Status Commit();

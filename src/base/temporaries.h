@@ -2,8 +2,8 @@
 //
 // A name identifies its maker: ".NAME.MACHINE-PID-BEGIN-N.partial", MACHINE a hash of this boot and
 // of the PID namespace, BEGIN the start time of the process. So a later program recognizes files
-// that nobody will finish, also on a disk that machines share. Threads: any. Errors: Status; files
-// that cannot be examined or removed stay.
+// that no process will finish, also on a disk that machines share. Threads: any. Errors: Status;
+// files that cannot be examined or removed stay.
 #pragma once
 
 #include <sys/types.h>
@@ -27,9 +27,9 @@ Result<int> CreateNewFile(const std::string& path, mode_t mode);
 // unchanged. Folders, pipes and devices are an error (EEXIST).
 Result<int> RecreateFile(const std::string& path, mode_t mode);
 
-// Removes this user's files in `folder` that TemporaryNextTo named and nobody will finish: their
-// maker ran on this machine and has ended, or ran on another one and the last change is older than
-// a day.
+// Removes this user's files in `folder` that TemporaryNextTo named and no process will finish:
+// their maker ran on this machine and has ended, or ran on another one and the last change is older
+// than a day.
 void RemoveLeftovers(const std::string& folder);
 
 }  // namespace sonde::base

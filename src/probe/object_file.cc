@@ -198,13 +198,14 @@ Result<std::string> ObjectFile::CurrentText(const Member& member) const {
                                static_cast<off_t>(member.offset + done));
     if (some < 0 && errno == EINTR) continue;
     if (some < 0) return ErrnoStatus(errno, "read", path_);
-    if (some == 0) return base::CorruptDataError(Concat("'", path_, "' was cut by somebody else"));
+    if (some == 0)
+      return base::CorruptDataError(Concat("'", path_, "' was cut by another program"));
     done += static_cast<size_t>(some);
   }
   return text;
 }
 
-Status ObjectFile::WriteAnew() {
+Status ObjectFile::Rewrite() {
   std::map<uint64_t, Member*> in_order;
   for (Member& member : members_) {
     if (!member.is_removed) in_order[member.order] = &member;
@@ -246,7 +247,7 @@ Status ObjectFile::Settle() {
   for (const auto& [order, index] : waiting_) members_[index].is_finished = true;
   WriteReady();
   SONDE_RETURN_IF_ERROR(status_);
-  if (is_stale_) status_ = WriteAnew();
+  if (is_stale_) status_ = Rewrite();
   return status_;
 }
 

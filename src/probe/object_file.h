@@ -85,7 +85,7 @@ class ObjectFile {
   void Undo();
   std::string TextOf(const Member& member) const;
   Result<std::string> CurrentText(const Member& member) const;
-  Status WriteAnew();
+  Status Rewrite();
   void CloseDescriptor();
 
   std::string path_;

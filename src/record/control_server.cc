@@ -107,7 +107,7 @@ int ControlServer::ListenUnix(const std::string& path) {
   if (listener_ < 0) return -errno;
   if (bind(listener_, reinterpret_cast<sockaddr*>(&name), sizeof(name)) != 0) return -errno;
   socket_path_ = path;
-  // Before listen: until then nobody can connect.
+  // Before listen: until then no client can connect.
   if (chmod(path.c_str(), 0600) != 0 || listen(listener_, kBacklog) != 0) return -errno;
   port_ = 0;
   address_ = "unix:" + path;

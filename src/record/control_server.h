@@ -38,7 +38,7 @@ class ControlServer {
 
   // Stops listening where the program closed the socket: its number may be another's by now.
   void ForgetClosed();
-  // What to wait for; then Serve with the same array after poll.
+  // Fills the array for poll; Serve then takes the same array.
   void AddPolls(std::vector<pollfd>* polls) const;
   void Serve(const std::vector<pollfd>& polls);
 

@@ -44,7 +44,7 @@ class RingList {
   bool Keep(Ring* ring);
   // Makes spare rings as many as threads lately began at a time. Whether any began since last time.
   bool MakeSpares();
-  void RemoveSpares();  // with their files; nobody records any more
+  void RemoveSpares();  // with their files; no thread records any more
 
   void LockForFork() { mutex_.lock(); }
   void UnlockAfterFork() { mutex_.unlock(); }

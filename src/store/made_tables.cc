@@ -275,7 +275,7 @@ Status JoinedTables::Fill(const ResultInfo& table, RowSink& rows) const {
       if (one.name == table.name) return maker->Fill(one, rows);
     }
   }
-  return base::InternalError(base::Concat("nobody makes the table ", table.name));
+  return base::InternalError(base::Concat("no source makes the table ", table.name));
 }
 
 }  // namespace sonde::store

@@ -105,7 +105,7 @@ int32_t NamePool::Insert(std::string_view text, uint32_t tag) {
   return id;
 }
 
-// What is not there yet.
+// Adds an entry that the table does not have.
 void NamePool::Add(Table& table, const Entry& entry) {
   const size_t mask = table.entries.size() - 1;
   size_t slot = entry.tag & mask;

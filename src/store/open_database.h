@@ -11,7 +11,7 @@
 
 namespace sonde::store::internal {
 
-// What a database is opened for.
+// Purpose of an open database.
 enum class Use : uint8_t {
   kReading,
   kAny,

@@ -123,7 +123,7 @@ bool IsFoundByPlace(const TableInfo& table, const ColumnInfo& column) {
 }
 
 std::string JoinNames(std::string_view join_name, std::string_view base_column, bool by_place) {
-  // The name of the number that stands for none is NULL.
+  // The name of number -1 (none) is NULL.
   constexpr std::string_view kAll =
       " JOIN (SELECT name_id, name FROM name_ UNION ALL SELECT -1, NULL) ";
   return Concat(by_place ? kAll : " LEFT JOIN name_ ", join_name, " ON ", join_name,

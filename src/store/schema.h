@@ -43,7 +43,7 @@ const TableInfo* FindTable(std::string_view name);
 std::string_view BaseSqlType(ColumnType type);
 std::string_view ViewSqlType(ColumnType type);
 
-// What users see of a table, columns of lookup tables included.
+// The columns that users see of a table, those of lookup tables included.
 std::vector<ColumnInfo> PublicColumns(const TableInfo& table);
 
 // One statement a table and view.

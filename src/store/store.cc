@@ -154,7 +154,7 @@ Status AttachNewFile(const std::string& file, Database& database) {
   return {};
 }
 
-// Nobody else can open a file that a database may write to, also not to read it.
+// No other process can open a file that a database may write to, also not to read it.
 Status DetachFile(Database& database) {
   database.is_attached = false;
   SONDE_ASSIGN_OR_RETURN(auto connection, internal::Connect(database));

@@ -16,7 +16,7 @@ namespace sonde::adapt {
 // at::RecordFunction, of which only the address is used here; fields are read through Layout.
 struct TorchRange;
 
-// What a start callback returns: a unique_ptr by value, i.e. through a hidden pointer. The
+// The return value of a start callback: a unique_ptr by value, i.e. through a hidden pointer. The
 // destructor written out makes the compiler use the same convention for this type.
 struct ObserverContext {
   void* pointer = nullptr;
