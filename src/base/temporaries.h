@@ -27,8 +27,8 @@ Result<int> CreateNewFile(const std::string& path, mode_t mode);
 // unchanged. Folders, pipes and devices are an error (EEXIST).
 Result<int> RecreateFile(const std::string& path, mode_t mode);
 
-// Removes this user's files in `folder` that TemporaryNextTo named and no process will finish:
-// their maker ran on this machine and has ended, or ran on another one and the last change is older
+// Removes this user's files in `folder` that TemporaryNextTo named and no process will finish.
+// Their maker ran on this machine and has ended, or ran on another one and the last change is older
 // than a day.
 void RemoveLeftovers(const std::string& folder);
 

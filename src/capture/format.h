@@ -183,7 +183,7 @@ inline constexpr size_t kRingDataOffset = 4096 + kMaxOpenRanges * sizeof(Record)
 // An open range is a Record whose duration is not yet known; entry 0 is the outermost. The array
 // begins at kOpenRangesOffset; entries below min(open_depth, kMaxOpenRanges) are valid. Entries of
 // kind kNone hold the place of ranges that were filtered out. Closing a range first commits its
-// record and then lowers open_depth: after a crash between the two, the entry with the same ticks,
+// record and then lowers open_depth. After a crash between the two, the entry with the same ticks,
 // kind and name as the last slot before head is that finished range and is not open.
 inline constexpr size_t kOpenRangesOffset = 4096;
 

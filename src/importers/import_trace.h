@@ -20,9 +20,9 @@ namespace sonde::importers {
 // Path of the store file of a trace of ours: <path>/SONDE/trace.duckdb of a span folder.
 std::string StorePath(const TraceSource& source);
 
-// Calls `make` with the path for the store's file: StorePath() where the trace is ours; then, where
-// that cannot be written or `make` ends for want of disk space (ResourceExhausted), a file of the
-// user's cache folder ($XDG_CACHE_HOME/sonde/stores), named by the content of the trace; then one
+// Calls `make` with the path for the store's file: StorePath() where the trace is ours. Where that
+// cannot be written or `make` ends for want of disk space (ResourceExhausted), a file of the user's
+// cache folder ($XDG_CACHE_HOME/sonde/stores), named by the content of the trace. After that one
 // below the folder `spare`, unless that is empty. `notify` gets a line about a full disk that was
 // avoided. Returns the result of the last call.
 Status WithStorePath(const TraceSource& source, const std::string& spare,

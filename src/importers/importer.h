@@ -58,10 +58,10 @@ struct Importer {
   // Its traces fit into memory, and it only appends rows: it can fill a store whose rows are in
   // memory (StoreOptions::rows_in_memory).
   bool fills_memory = false;
-  // It reads only ImportOptions::tables. The rows of these tables are those of a whole import,
-  // except for columns that refer to other tables (with other numbers, or "none") and columns that
-  // come from them (step and device of an operation between ranks: device_task). Problems of the
-  // rest of the files are not reported.
+  // It reads only ImportOptions::tables. The rows of these tables are those of a whole import.
+  // Exceptions are columns that refer to other tables (with other numbers, or "none") and columns
+  // that come from them (step and device of an operation between ranks: device_task). Problems of
+  // the rest of the files are not reported.
   bool reads_by_table = false;
   // Its traces are sessions of a server: several processes, and requests.
   bool is_of_server = false;

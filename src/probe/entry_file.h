@@ -1,6 +1,6 @@
 // Entries of a dump on their way into an ObjectFile. An entry whose numbers are still computed on a
-// device is held back, and all that comes after it, until the numbers were fetched, many at a time;
-// in the file the order is the same as without waiting.
+// device is held back, and all that comes after it, until the numbers were fetched, many at a time.
+// In the file the order is the same as without waiting.
 //
 // In texts that wait, the JSON text "<mark><index>" stands for a number; indexes are assigned by
 // the code that computes the numbers and count from 0. Memory: the entries that are held back;

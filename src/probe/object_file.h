@@ -1,6 +1,6 @@
 // A JSON file that is one object, written member by member and valid after every member: the end of
-// the file is written again with each. Killing the process loses nothing that was finished before;
-// the system may however cut a write in two at the border of a page when it kills, and the file
+// the file is written again with each. Killing the process loses nothing that was finished before.
+// The system may however cut a write in two at the border of a page when it kills, and the file
 // then ends in the middle of its last member.
 //
 // Members keep the order of their first appearance; one whose name begins with the moving prefix

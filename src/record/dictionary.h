@@ -1,6 +1,6 @@
 // Everything that records refer to by number: names, domains, argument sets, frames, stacks,
-// threads; and facts about the process: metadata and issues. Kept for the life of the process;
-// while a capture file is attached each new entry is written to it before its number is given out,
+// threads; and facts about the process: metadata and issues. Kept for the life of the process.
+// While a capture file is attached each new entry is written to it before its number is given out,
 // so that no record can refer to an entry that a crash has lost. Texts of markers and arguments of
 // one record (NameOnce, ArgsOnce) differ each time: they are kept while the session runs, and the
 // next session reuses their numbers.

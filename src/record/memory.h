@@ -2,7 +2,7 @@
 //
 // The recorder is a guest: it must not end the program for want of memory. In its library (not
 // where it is linked statically) allocations that fail are served from a reserve that is set aside
-// when the library is loaded; from the first one on IsOutOfMemory() holds, new names are not kept
+// when the library is loaded. From the first one on IsOutOfMemory() holds, new names are not kept
 // any more, and the session ends within the drain's period. Threads: any.
 #ifndef SONDE_RECORD_MEMORY_H_
 #define SONDE_RECORD_MEMORY_H_

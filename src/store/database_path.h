@@ -1,5 +1,5 @@
 // The path at which a database writes a file. DuckDB takes a '?' in a path for the begin of
-// parameters, and names its log after the part before it: such a file is written in a temporary
+// parameters, and names its log after the part before it. Such a file is written in a temporary
 // folder, and moved to its place when it is complete.
 //
 // Ownership: the temporary folder. Threads: one. Errors: no temporary folder, no room. Private to

@@ -23,7 +23,7 @@ constexpr std::array kNames = {
 };
 
 // An allocator in front of the C library's (LD_PRELOAD of tcmalloc or jemalloc, as manuals of
-// servers recommend; the sanitizers) must be used by the library, too: memory that libc allocates
+// servers recommend; the sanitizers) must be used by the library, too. Memory that libc allocates
 // for it, as strdup does, comes from that allocator, and the library frees it.
 bool IsMallocReplaced() {
   void* libc = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);

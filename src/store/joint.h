@@ -1,7 +1,7 @@
 // Several store files as one database: how they are attached, and the tables of all.
 //
 // Each public table holds the rows of all traces, with columns `trace` (its number, the key), `run`
-// and, where the table has none, `rank` in front; numbers of slices and the like are a trace's own,
+// and, where the table has none, `rank` in front. Numbers of slices and the like are a trace's own,
 // so that joins go by `trace` too. The table `trace` has a row for each. A store of one trace is
 // also reachable by itself, as r<number of the trace>. Threads: a JointStore answers from any, each
 // call on a connection of its own.

@@ -18,7 +18,7 @@ enum class Use : uint8_t {
   // As kAny; the caller changes further settings and locks them.
   kUnlocked,
   // By appenders, on threads of ours; EndFilling() follows. A thread of the database's own would
-  // take over the flush of an appender, whose thread spins until it is done: with two of them an
+  // take over the flush of an appender, whose thread spins until it is done. With two of them an
   // import costs up to 50 % more processor time and is slower.
   kFilling,
 };

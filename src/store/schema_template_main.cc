@@ -20,8 +20,8 @@ bool Execute(duckdb_connection connection, const std::string& sql) {
   return done;
 }
 
-// Blocks of 64 KB instead of 256: with few rows a block is nearly empty, and yet cleared, summed
-// and written, which took 10 of the 85 ms of a small import; with many rows they are as fast. From
+// Blocks of 64 KB instead of 256. With few rows a block is nearly empty, and yet cleared, summed
+// and written, which took 10 of the 85 ms of a small import. With many rows they are as fast. From
 // version 1.2 on long texts, kept files above all, are packed to a tenth.
 std::string AttachNew(const std::string& file) {
   std::string quoted;

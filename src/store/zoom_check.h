@@ -36,7 +36,7 @@ inline NaiveLanes LanesOf(const Queryable& tables) {
         {rows->Int(2, i), rows->Int(3, i), number(4), number(5)});
   }
   // Streams without slices of their own show the slices of their tasks, with names and times of the
-  // tasks: an operator's task is its own time, and a launch of MindSpore's runtime has another name
+  // tasks. An operator's task is its own time, and a launch of MindSpore's runtime has another name
   // than its kernel.
   const auto tasks = tables.Query(
       "SELECT d.track_id, d.ts, d.dur, slice_id, k.name FROM device_task_ d JOIN slice_ s "

@@ -1,13 +1,13 @@
 // Finds the slices of a lane to draw, for any window of time and any width of a pixel, in time that
 // does not depend on the number of slices.
 //
-// A file next to the database, mapped into memory: for every lane (a depth of a track) its slices,
-// and levels of buckets, each 4 times as wide as those below, that hold their longest slice and how
-// many they are (zoom_format.h). Derived data: Store::Publish makes it together with the database;
-// it is made again when it is missing, damaged, or belongs to another database. Cost: about 28
-// bytes a slice; a query reads one level in order, a few buckets for each pixel. Where a CPU is the
-// device, its tasks are slices of the host: they are shown once more in a lane of their stream.
-// Threads: an open index may be queried from any.
+// A file next to the database, mapped into memory. It has for every lane (a depth of a track) its
+// slices, and levels of buckets, each 4 times as wide as those below. A bucket has its longest
+// slice and the number of its slices (zoom_format.h). Derived data: Store::Publish makes it
+// together with the database; it is made again when it is missing, damaged, or belongs to another
+// database. Cost: about 28 bytes a slice; a query reads one level in order, a few buckets for each
+// pixel. Where a CPU is the device, its tasks are slices of the host: they are shown once more in a
+// lane of their stream. Threads: an open index may be queried from any.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,9 @@
 // Offsets of a tensor's fields in the running torch, found and verified while the program runs.
 //
-// Reading a tensor's Python attributes costs close to a microsecond. Here the C++ object is read:
-// an offset in it counts only if its values agree with Python's, and a kind of tensor (its dispatch
-// keys and type) only after the first of that kind has been compared. A single disagreement ends
-// this for the process, and the Python attributes are used again. Threads: the GIL.
+// Reading a tensor's Python attributes costs close to a microsecond. Here the C++ object is read.
+// An offset in it counts only if its values agree with Python's. A kind of tensor (its dispatch
+// keys and type) is read only after the first of that kind has been compared. A single disagreement
+// ends this for the process, and the Python attributes are used again. Threads: the GIL.
 #ifndef SONDE_ADAPT_PROBE_TENSOR_MEMORY_H_
 #define SONDE_ADAPT_PROBE_TENSOR_MEMORY_H_
 

@@ -1,10 +1,10 @@
 // Maps hashes of repeated data (inputs of operators, call stacks) to dictionary ids.
 //
-// Between two operators the program's own work empties the near caches, so that every line of a
-// table that is read costs more than the hash: one line of the processor's cache holds all places
-// that a hash may have, and since programs repeat themselves, the line that was used after this one
-// is prefetched the next time. The 64 bits of the hash decide: two of 10 000 share one once in
-// 10^11 programs. In a full line the oldest entry is replaced. Threads: one cache per thread. No
+// Between two operators the program's own work empties the near caches. So every line of a table
+// that is read costs more than the hash. One line of the processor's cache holds all places that a
+// hash may have. Since programs repeat themselves, the line that was used after this one is
+// prefetched the next time. The 64 bits of the hash decide: two of 10 000 share one once in 10^11
+// programs. In a full line the oldest entry is replaced. Threads: one cache per thread. No
 // allocation.
 #ifndef SONDE_ADAPT_PYTHON_ID_CACHE_H_
 #define SONDE_ADAPT_PYTHON_ID_CACHE_H_

@@ -1,11 +1,11 @@
 // The Python frames of the calling thread, read without the GIL.
 //
 // Safe because a thread's own frames cannot change while it is inside a callback of ours; no object
-// is dereferenced that another thread may free. Offsets of the interpreter's structures are a table
-// by minor version (kFrameLayouts), and are used only after the self-test has compared the walk,
-// frame by frame, with the public API on a stack with plain, recursive and generator frames. Where
-// there is no row the public API is used, under the GIL. Cost at depth 30: 40 ns raw, 200 to 300 ns
-// by the public API.
+// is dereferenced that another thread may free. Offsets of the interpreter's structures are in a
+// table by minor version (kFrameLayouts). They are used only after the self-test has compared the
+// walk, frame by frame, with the public API on a stack with plain, recursive and generator frames.
+// Where there is no row the public API is used, under the GIL. Cost at depth 30: 40 ns raw, 200 to
+// 300 ns by the public API.
 #ifndef SONDE_ADAPT_PYTHON_PYTHON_FRAMES_H_
 #define SONDE_ADAPT_PYTHON_PYTHON_FRAMES_H_
 

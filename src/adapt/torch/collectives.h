@@ -5,7 +5,7 @@
 // argument set; the work finds its call by its tensor, or in order of the calls of one kind.
 //
 // Groups come from torch.distributed's own tables, read when a session starts, and from the
-// function that makes a group; a call is tied to its group by the address of the process group
+// function that makes a group. A call is tied to its group by the address of the process group
 // object among its inputs. Requesting inputs from torch costs every operator 20 ns. It is not
 // needed where only one group of several ranks exists, and it is Gloo's: calls then have the group,
 // works all facts. Threads: calls and works on any thread; a short spin lock, given up after some

@@ -1,11 +1,11 @@
 // Inputs of an operator (shapes and types) to argument set ids, per thread.
 //
-// The inputs are encoded as in capture/args.h (kInputs) into a buffer on the stack, whose hash a
-// per-thread table (id_cache.h) maps to the id of the set met before: no allocation, lock or call
-// on that path. Tensors are read through the offsets of the self-test only; nothing of torch is
-// called, since its getters may run Python code or print for subclasses and nested tensors. Such
-// tensors (key set has a bit of Layout::opaque_keys) are recorded as kOpaqueTensor. Threads: one
-// encoder per thread, used inside the start callback only.
+// The inputs are encoded as in capture/args.h (kInputs) into a buffer on the stack. A per-thread
+// table (id_cache.h) maps its hash to the id of a known set: no allocation, lock or call on that
+// path. Tensors are read through the offsets of the self-test only; nothing of torch is called,
+// since its getters may run Python code or print for subclasses and nested tensors. Such tensors
+// (key set has a bit of Layout::opaque_keys) are recorded as kOpaqueTensor. Threads: one encoder
+// per thread, used inside the start callback only.
 #ifndef SONDE_ADAPT_TORCH_INPUTS_H_
 #define SONDE_ADAPT_TORCH_INPUTS_H_
 

@@ -3,7 +3,7 @@
 // A module that is met inside a model may have been added since its tree was walked, or belong to
 // none: made in forward() and gone again, new at every step. A walk costs as much as the model has
 // modules. So one that found nothing new is followed by a pause of 100 times its duration, twice as
-// long after each further one in a row, at most 1000 times; so is each that found something, from
+// long after each further one in a row, at most 1000 times. So is each that found something, from
 // the 17th on. Modules met in a pause carry the name of their class until the next walk. All this
 // per root, for the life of the object: a weak reference distinguishes it from a later object at
 // its address. Threads: under the GIL.

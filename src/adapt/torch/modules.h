@@ -1,7 +1,7 @@
 // One range per nn.Module call, named by the module's path in the model.
 //
 // While a session with modules runs, torch.nn.Module.__call__ is a C callable of ours, which
-// records and calls the previous one; after many sessions it stays and only forwards calls, since
+// records and calls the previous one. After many sessions it stays and only forwards calls, since
 // CPython limits how often a class may change. It is taken out while torch.compile traces a
 // function (a C callable breaks the graph, and fullgraph=True refuses it), on notice of Dynamo's
 // own start and end callbacks, which survive torch._dynamo.reset(). Compiled code calls no modules.

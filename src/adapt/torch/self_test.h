@@ -2,8 +2,8 @@
 //
 // A load of the library proves nothing about layouts, and wrong sequence numbers come silently.
 // Therefore: a short torch program whose every name, shape, type and sequence number is known runs
-// under a callback of this thread only, and each offset counts only if its values agree with those
-// of the public functions or Python. A part that fails is switched off and reported. Cost: a few
+// under a callback of this thread only. Each offset counts only if its values agree with those of
+// the public functions or Python. A part that fails is switched off and reported. Cost: a few
 // milliseconds, once. The program uses no random numbers and no accelerator. Threads: with the GIL
 // held; not re-entrant.
 #ifndef SONDE_ADAPT_TORCH_SELF_TEST_H_

@@ -1,4 +1,4 @@
-// Fuzz target of raw records: behind a byte that chooses the chip (two bits) and whether cores are
+// Fuzz target of raw records. Behind a byte that chooses the chip (two bits) and whether cores are
 // sampled (a third), pieces of a kind (u8), a length (u16) and so many bytes are the files of a
 // folder.
 #include <sys/mman.h>

@@ -1,6 +1,6 @@
 // Units of newer devices (chips 15 and 16) besides their queues, as slices of layers: the missions
 // of the communication unit (ccu<n>.instr), the blocks that cores ran (stars_block.data), and the
-// parts of fused tasks (stars_soc.data); of the communication unit's channels (ccu<n>.stat)
+// parts of fused tasks (stars_soc.data). The communication unit's channels (ccu<n>.stat) are
 // counters.
 //
 // Times are ticks of the device, tasks have numbers of their own. One thread.

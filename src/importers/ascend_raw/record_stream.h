@@ -2,7 +2,7 @@
 //
 // Slices that follow each other are one run of bytes: a record may straddle them. Of a run that is
 // no whole number of records the rest is at its begin, where the head was deleted, or at its end,
-// where the writer was killed: the records' mark decides, and without marks it is the begin.
+// where the writer was killed. The records' mark decides, and without marks it is the begin.
 // Counted: bytes that are left out, slices that are missing, slices that were never closed. Memory:
 // one slice is mapped at a time. One thread.
 #pragma once

@@ -1,6 +1,6 @@
-// Tables of the device tool that the analysis of the framework's layer forwards: those of caches
-// unchanged, those of modules' memory in MB, both kept under their names in its deliverables; those
-// of the process's memory as a part of the memory record. One thread.
+// Tables of the device tool that the analysis of the framework's layer forwards. Those of caches
+// are kept unchanged, those of modules' memory in MB, both under their names in its deliverables.
+// Those of the process's memory become a part of the memory record. One thread.
 #pragma once
 
 #include <string_view>

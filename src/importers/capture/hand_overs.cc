@@ -20,7 +20,7 @@ struct Place {
   int32_t node = kNoNode;
 };
 
-// Each queue of MindSpore counts its tasks by itself, so that several tasks have one number: ends
+// Each queue of MindSpore counts its tasks by itself, so that several tasks have one number. Ends
 // of one number are paired in the order of time, as tasks of a queue run, and each pair gets a
 // number of its own. MindSpore records the hand-over after it queued the task: the task may run
 // before.

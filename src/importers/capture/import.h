@@ -47,9 +47,9 @@ namespace capture_import {
 struct ServingEvents;
 }  // namespace capture_import
 
-// The same for a process of a server whose tables are made of several captures: its events of
-// requests and engine steps go into `serving` and not into the store, and the captures with the
-// same `clocks` are tied to real time alike. Both may be null.
+// The same for a process of a server whose tables are made of several captures. Its events of
+// requests and engine steps go into `serving` and not into the store; the captures with the same
+// `clocks` are tied to real time alike. Both may be null.
 Result<ImportSummary> ImportPart(const std::string& path, store::Store& store,
                                  const ImportOptions& options,
                                  capture_import::ServingEvents* serving,

@@ -19,7 +19,7 @@ constexpr auto kNestedKinds = static_cast<size_t>(TrackKind::kCollectiveWork);
 
 bool Before(const Node& a, const Node& b) { return BeginsBefore(a.ts, a.end, b.ts, b.end); }
 
-// Ranges are recorded when they end, so their order is a post-order of the tree: the position of
+// Ranges are recorded when they end, so their order is a post-order of the tree. The position of
 // each in the order of begin follows from the sizes of its subtree and of those before, without a
 // sort. Places where that does not hold are found by OrderByBegin.
 std::vector<uint32_t> PreorderPlaces(const std::vector<Node>& nodes) {

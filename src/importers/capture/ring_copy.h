@@ -1,6 +1,6 @@
 // The content of a ring buffer at one moment, copied while the program may still write to it.
 //
-// Rings are to be copied before segments are opened, and both before the dictionary is read: the
+// Rings are to be copied before segments are opened, and both before the dictionary is read. The
 // drain thread moves records from rings to segments, and a text is in the dictionary before the
 // first record that refers to it. In that order no record is missed or misread.
 #pragma once

@@ -2,7 +2,7 @@
 //
 // Between two clock samples the rate is constant (piecewise linear through CLOCK_MONOTONIC_RAW),
 // outside the rate of the nearest piece is used. One offset ties the monotonic clock to real time
-// for the whole capture, so steps of the wall clock do not bend durations; captures of one boot of
+// for the whole capture, so steps of the wall clock do not bend durations. Captures of one boot of
 // a machine can share it, so that they stay aligned (ClockOffsets). Monotone: a <= b gives ToNs(a)
 // <= ToNs(b), so ranges that nest in ticks nest in nanoseconds.
 // Immutable; any thread. About 2 ns a conversion when ticks come nearly in order.

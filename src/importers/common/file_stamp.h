@@ -8,7 +8,7 @@
 
 namespace sonde::importers {
 
-// Of the whole content up to 64 MB; of larger files of the size, the time of the last change and 64
+// Of the whole content up to 64 MB. Of larger files of the size, the time of the last change and 64
 // pieces spread over the file, so that it takes milliseconds, also where each is read from a disk.
 Result<uint64_t> FileStamp(const std::string& path);
 

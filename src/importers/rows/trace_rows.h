@@ -84,7 +84,7 @@ class TraceRows {
         names(own_names_),
         issues(own_issues_) {}
   // Together with another writer of the same store, which has written processes, threads, slices
-  // and the tracks before `first_track`, and will write texts, issues and metadata: references to
+  // and the tracks before `first_track`, and will write texts, issues and metadata. References to
   // slices are slice_ids then, and Order(), WriteShared() and WriteOwn() end the use.
   TraceRows(store::NamePool& shared_names, store::ImportIssues& shared_issues,
             base::SpillPool* shared_pool, int32_t first_track)

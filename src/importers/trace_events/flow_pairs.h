@@ -1,8 +1,8 @@
-// Flows from their ends. The ends of one key in the order of time: an arriving end belongs to the
-// last that left before it, or else to the first that leaves after it (the clocks of host and
-// device differ a little). So several may arrive of one that left, as the kernels of a graph do of
-// its launch; of one that leaves again before any arrived, only the last counts (Perfetto takes the
-// first of all, and counts the others, too).
+// Flows from their ends. The ends of one key are taken in the order of time. An arriving end
+// belongs to the last that left before it, or else to the first that leaves after it (the clocks of
+// host and device differ a little). So several may arrive of one that left, as the kernels of a
+// graph do of its launch. Of one that leaves again before any arrived, only the last counts
+// (Perfetto takes the first of all, and counts the others, too).
 //
 // Keys are scattered over the file. Large lists are processed in parts, by a hash of the key, so
 // that the tables of a part fit in memory. Memory: about 40 bytes an end of a part and 16 a flow,

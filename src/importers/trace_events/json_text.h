@@ -2,7 +2,7 @@
 // microseconds to nanoseconds, unescaping.
 //
 // All take [p, end) and return nullptr where the text ends before the value does. They accept more
-// than JSON: a quote inside a string that was not escaped (known of older Kineto files) is taken as
+// than JSON. A quote inside a string that was not escaped (known of older Kineto files) is taken as
 // part of the string when the text behind it cannot follow a string; bare words count as scalars.
 // Pure, any thread.
 #pragma once

@@ -27,7 +27,7 @@ inline constexpr double kLeastFraction = 1e-4;
 inline bool IsDigitByte(char c) { return c >= '0' && c <= '9'; }
 }  // namespace internal
 
-// An integer of at most 18 digits, or a decimal fraction of at most 15: such a fraction is the
+// An integer of at most 18 digits, or a decimal fraction of at most 15. Such a fraction is the
 // quotient of two numbers that a double holds exactly, and no shorter text leads to that double.
 inline PlainNumber ReadPlainNumber(const char* p, const char* end) {
   constexpr ptrdiff_t kMaxInteger = 18;

@@ -1,5 +1,5 @@
 // A sample of a large trace of events: its begin, its end and some pieces in between, cut between
-// events, as a trace of its own; of one packed with gzip some MB of its text, as a plain file.
+// events, as a trace of its own. Of a trace packed with gzip some MB of its text, as a plain file.
 //
 // Threads: any, distinct samples. Errors: kNotFound where a sample saves nothing, else those of
 // reading and writing.
