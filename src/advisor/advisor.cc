@@ -64,7 +64,7 @@ std::vector<Measured> Longer(const std::vector<StepOfRank>& steps,
 
 class Adviser {
  public:
-  Adviser(const Request& request, const job::Say& notify, Report& report)
+  Adviser(const Request& request, const job::NoticeSink& notify, Report& report)
       : request_(request), notify_(notify), report_(report) {}
 
   Status Run(const job::Job& job) {
@@ -201,7 +201,7 @@ class Adviser {
     options.threads = request_.threads;
     options.notify = notify_;
     SONDE_ASSIGN_OR_RETURN(Ranks ranks, MeasureRanks(choice.ranks, options, path, ""));
-    for (const std::string& line : job::SayFailures(ranks.failures)) {
+    for (const std::string& line : job::DescribeFailures(ranks.failures)) {
       report_.notices.push_back(Concat(line, "; the advice is without it"));
     }
     if (!ranks.without_causes.empty()) {
@@ -246,7 +246,7 @@ class Adviser {
   }
 
   // What could not be read takes part in no rule.
-  Status SayIssues(const std::string& path, const store::JointStore& store) {
+  Status ReportIssues(const std::string& path, const store::JointStore& store) {
     SONDE_ASSIGN_OR_RETURN(
         const store::ResultTable issues,
         store.Query("SELECT code || ' (' || sum(count)::BIGINT || ')' FROM import_issue "
@@ -274,7 +274,7 @@ class Adviser {
                           .statements = {}}));
     SONDE_RETURN_IF_ERROR(opened.store->Offer(
         job::MakeResults(opened.files, opened.columns, request_.threads, notify_)));
-    SONDE_RETURN_IF_ERROR(SayIssues(asked.trace.source.path, *opened.store));
+    SONDE_RETURN_IF_ERROR(ReportIssues(asked.trace.source.path, *opened.store));
     TraceFacts facts = FactsOf(asked.trace);
     for (std::string& notice : facts.notices) report_.notices.push_back(std::move(notice));
     Question question;
@@ -346,19 +346,19 @@ class Adviser {
   }
 
   const Request& request_;
-  const job::Say& notify_;
+  const job::NoticeSink& notify_;
   Report& report_;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<Report>> Advise(const Request& request, const job::Say& notify) {
+Result<std::unique_ptr<Report>> Advise(const Request& request, const job::NoticeSink& notify) {
   SONDE_ASSIGN_OR_RETURN(const job::Job job, FindJob(request.path));
   return Advise(request, job, notify);
 }
 
 Result<std::unique_ptr<Report>> Advise(const Request& request, const job::Job& job,
-                                       const job::Say& notify) {
+                                       const job::NoticeSink& notify) {
   auto report = std::make_unique<Report>();
   SONDE_ASSIGN_OR_RETURN(report->book, LoadRules(request.rule_folders));
   report->path = request.path;

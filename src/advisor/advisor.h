@@ -30,9 +30,9 @@ struct Request {
   int threads = 1;
 };
 
-Result<std::unique_ptr<Report>> Advise(const Request& request, const job::Say& notify);
+Result<std::unique_ptr<Report>> Advise(const Request& request, const job::NoticeSink& notify);
 // The same of traces that were found already, whatever the path of the request.
 Result<std::unique_ptr<Report>> Advise(const Request& request, const job::Job& job,
-                                       const job::Say& notify);
+                                       const job::NoticeSink& notify);
 
 }  // namespace sonde::advisor

@@ -133,7 +133,7 @@ void AddModeOptions(CLI::App& app, ClusterOptions& options) {
 
 // Options of several processes that share the work.
 void AddProcessOptions(CLI::App& app, ClusterOptions& options) {
-  app.add_option("--meet", options.meeting_folder,
+  app.add_option("--meet", options.rendezvous_folder,
                  "Under mpirun or srun: folder that all processes see, in which they meet")
       ->option_text("DIR (default: in the folder of results)");
   app.add_option("--patience", options.patience_s,

@@ -28,7 +28,7 @@ struct ClusterOptions {
   bool agent = false;
   // Where several processes share the work.
   bool is_alone = false;
-  std::string meeting_folder;  // "": below the results
+  std::string rendezvous_folder;  // "": below the results
   int64_t patience_s = 60;
   // Of some modes.
   std::string top_num;

@@ -53,7 +53,7 @@ advisor::Request RequestOf(const AdvisorOptions& options) {
 }
 
 // Rules that could not be asked are no failure of the command, those that failed are named.
-void SaySilences(const advisor::Report& report) {
+void ReportSilences(const advisor::Report& report) {
   std::vector<std::string> lacking;
   for (const advisor::Silence& silence : report.silences) {
     if (silence.is_failure) {
@@ -89,7 +89,7 @@ Result<int> Advise(const AdvisorOptions& options) {
       options.agent ? advisor::AgentLine(*report, files) + "\n" : advisor::ConsoleText(*report);
   for (const std::string& file : files) text += file + "\n";
   std::fwrite(text.data(), 1, text.size(), stdout);
-  SaySilences(*report);
+  ReportSilences(*report);
   return HasFailures(*report) ? kExitFailure : kExitOk;
 }
 

@@ -165,7 +165,7 @@ size_t AnalyseCaptures(const Part& part, const AnalyseFlags& options,
   if (failures.empty()) progress.Finish();
   const std::vector<AnalysedRank> ranks =
       TakeRanks(part.captures, std::move(results), cores, options.keeps_clocks);
-  for (const std::string& line : job::SayFailures(failures)) PrintError(line);
+  for (const std::string& line : job::DescribeFailures(failures)) PrintError(line);
   const std::string summary = RenderSummary(ranks);
   std::fwrite(summary.data(), 1, summary.size(), stdout);
   return failures.size();

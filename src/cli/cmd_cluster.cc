@@ -97,7 +97,7 @@ void PrintResult(const Done& done) {
   for (const std::string& file : done.written.files) std::fprintf(stdout, "%s\n", file.c_str());
 }
 
-void SayOptionsWithoutEffect(const cluster::Mode& mode, const ClusterOptions& options) {
+void ReportOptionsWithoutEffect(const cluster::Mode& mode, const ClusterOptions& options) {
   if (mode.takes_all_steps && options.step_id >= 0) {
     PrintNotice(Concat("--step_id has no effect on the mode ", mode.name));
   }
@@ -189,19 +189,20 @@ std::string ResultFolder(const ClusterOptions& options) {
   return base::JoinPath(output, "cluster_analysis_output");
 }
 
-std::string MeetingFolder(const ClusterOptions& options) {
-  const std::string folder =
-      options.meeting_folder.empty() ? ResultFolder(options) : ClusterPath(options.meeting_folder);
+std::string RendezvousFolder(const ClusterOptions& options) {
+  const std::string folder = options.rendezvous_folder.empty()
+                                 ? ResultFolder(options)
+                                 : ClusterPath(options.rendezvous_folder);
   return base::JoinPath(folder, "rendezvous");
 }
 
 // Of one of several processes that is not the first.
 Result<int> ServeFirst(const ClusterOptions& options, const cluster::Place& place) {
   if (cluster::FindMode(options.mode) == nullptr) return kExitFailure;  // the first says why
-  SONDE_ASSIGN_OR_RETURN(const auto meeting,
-                         cluster::Meeting::Join(MeetingFolder(options), place,
-                                                std::chrono::seconds(options.patience_s)));
-  SONDE_RETURN_IF_ERROR(cluster::Serve(*meeting, place, RunOptionsOf(/*is_quiet=*/true)));
+  SONDE_ASSIGN_OR_RETURN(const auto rendezvous,
+                         cluster::Rendezvous::Join(RendezvousFolder(options), place,
+                                                   std::chrono::seconds(options.patience_s)));
+  SONDE_RETURN_IF_ERROR(cluster::Serve(*rendezvous, place, RunOptionsOf(/*is_quiet=*/true)));
   return kExitOk;
 }
 
@@ -214,9 +215,9 @@ Result<std::unique_ptr<cluster::Head>> GatherOthers(const ClusterOptions& option
     return base::InvalidArgumentError(
         "recipes of your own run in one process: give --alone where all ranks can be seen");
   }
-  PrintNotice(Concat("process 0 of ", std::to_string(place.count), ", as ", place.said_by,
+  PrintNotice(Concat("process 0 of ", std::to_string(place.count), ", as ", place.given_by,
                      " says: they share the ranks (--alone: this one does all)"));
-  return cluster::Head::Gather(MeetingFolder(options), place,
+  return cluster::Head::Gather(RendezvousFolder(options), place,
                                std::chrono::seconds(options.patience_s),
                                RunOptionsOf(/*is_quiet=*/true));
 }
@@ -243,7 +244,7 @@ Result<Done> Analyse(const ClusterOptions& options, Asked& asked) {
   SONDE_RETURN_IF_ERROR(base::CheckWritableDirectory(folder).Annotate(
       "results cannot be written, name another folder with -o"));
   SONDE_ASSIGN_OR_RETURN(const auto hosts, GatherOthers(options, asked));
-  SayOptionsWithoutEffect(mode, options);
+  ReportOptionsWithoutEffect(mode, options);
   SONDE_ASSIGN_OR_RETURN(const cluster::RankChoice choice, Choose(path, wanted, hosts.get()));
   for (const std::string& notice : choice.notices) PrintNotice(notice);
   Done done;
@@ -251,7 +252,7 @@ Result<Done> Analyse(const ClusterOptions& options, Asked& asked) {
   mode_options.hosts.value = hosts.get();
   SONDE_ASSIGN_OR_RETURN(done.result, RunAsked(asked, choice.ranks, mode_options, options.agent));
   for (const std::string& notice : done.result.outcome.notices) PrintNotice(notice);
-  done.failures = job::SayFailures(done.result.failures);
+  done.failures = job::DescribeFailures(done.result.failures);
   const cluster::Form form = cluster::FormOf(options.export_type, done.result.outcome);
   SONDE_ASSIGN_OR_RETURN(done.written, cluster::Write(mode, done.result.outcome, form, folder));
   return done;

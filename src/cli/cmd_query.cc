@@ -149,7 +149,7 @@ std::shared_ptr<const store::MadeTables> ResultsOf(const job::OpenedJob& opened,
                                                    const QueryOptions& options,
                                                    std::shared_ptr<std::atomic<bool>> is_whole) {
   const int threads = base::AvailableThreads();
-  const job::Say complain = [is_whole = std::move(is_whole)](std::string_view line) {
+  const job::NoticeSink complain = [is_whole = std::move(is_whole)](std::string_view line) {
     PrintError(line);
     is_whole->store(false);
   };

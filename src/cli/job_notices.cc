@@ -7,7 +7,7 @@ namespace sonde::cli {
 
 void NotifyOfJob(const job::Job& job) {
   for (const std::string& notice : job.notices) PrintNotice(notice);
-  if (!job.repeated.empty()) PrintNotice(job::SayRepeated(job.repeated));
+  if (!job.repeated.empty()) PrintNotice(job::DescribeRepeated(job.repeated));
   if (job.unread.empty()) return;
   PrintNotice(base::Concat("no trace, not read: ", job::Named(job.unread, job.folder)));
 }

@@ -29,7 +29,7 @@ struct Sides {
   std::shared_ptr<const Side> comparison;
 };
 
-Result<Sides> Load(const Request& request, const job::Say& notify) {
+Result<Sides> Load(const Request& request, const job::NoticeSink& notify) {
   const bool is_one_path = request.base_path == request.comparison_path;
   const bool is_one = is_one_path && request.base_step == request.comparison_step;
   std::optional<Result<Side>> loaded[2];
@@ -98,7 +98,7 @@ class Comparer {
     if (all || options_.api) AddApi();
     if (all || options_.kernels) AddKernels();
     beside.Wait();
-    SayDoubts();
+    ReportDoubts();
     report_.more = ResultSheets(report_.judgement);
     // What neither side has is no table.
     std::erase_if(report_.more, [](const Sheet& sheet) {
@@ -114,7 +114,7 @@ class Comparer {
   void Notice(std::string line) { report_.notices.push_back(std::move(line)); }
 
   // What makes the comparison say less than it seems to.
-  void SayDoubts() {
+  void ReportDoubts() {
     if (base_.path == comparison_.path) Notice("both sides are the same trace");
     const Side* sides[] = {&base_, &comparison_};  // may be one
     for (size_t i = 0; i < std::size(sides); ++i) {
@@ -236,7 +236,7 @@ class Comparer {
 
 class ComparedTables final : public store::MadeTables {
  public:
-  ComparedTables(Request request, job::Say notify)
+  ComparedTables(Request request, job::NoticeSink notify)
       : request_(std::move(request)), notify_(std::move(notify)) {
     for (const store::ResultInfo* result : Results()) tables_.push_back(*result);
   }
@@ -264,7 +264,7 @@ class ComparedTables final : public store::MadeTables {
   }
 
   const Request request_;
-  const job::Say notify_;
+  const job::NoticeSink notify_;
   std::vector<store::ResultInfo> tables_;
   mutable std::mutex mutex_;
   mutable std::optional<std::vector<Sheet>> sheets_;
@@ -272,7 +272,7 @@ class ComparedTables final : public store::MadeTables {
 
 }  // namespace
 
-Result<Report> Compare(const Request& request, const job::Say& notify) {
+Result<Report> Compare(const Request& request, const job::NoticeSink& notify) {
   SONDE_ASSIGN_OR_RETURN(const Sides sides, Load(request, notify));
   SONDE_RETURN_IF_ERROR(CheckNotEmpty(*sides.base));
   SONDE_RETURN_IF_ERROR(CheckNotEmpty(*sides.comparison));
@@ -284,7 +284,7 @@ Result<Report> Compare(const Request& request, const job::Say& notify) {
   return report;
 }
 
-std::shared_ptr<const store::MadeTables> MakeTables(Request request, job::Say notify) {
+std::shared_ptr<const store::MadeTables> MakeTables(Request request, job::NoticeSink notify) {
   return std::make_shared<ComparedTables>(std::move(request), std::move(notify));
 }
 

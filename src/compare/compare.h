@@ -29,10 +29,10 @@ struct Request {
   Options options;
 };
 
-Result<Report> Compare(const Request& request, const job::Say& notify);
+Result<Report> Compare(const Request& request, const job::NoticeSink& notify);
 
 // The results (difference/tables.h) as tables that statements name, made when the first one is
 // asked for. Threads: any.
-std::shared_ptr<const store::MadeTables> MakeTables(Request request, job::Say notify);
+std::shared_ptr<const store::MadeTables> MakeTables(Request request, job::NoticeSink notify);
 
 }  // namespace sonde::compare

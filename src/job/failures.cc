@@ -9,7 +9,7 @@ namespace sonde::job {
 
 using base::Concat;
 
-std::vector<std::string> SayFailures(const std::vector<TraceFailure>& failures) {
+std::vector<std::string> DescribeFailures(const std::vector<TraceFailure>& failures) {
   std::vector<std::string> reasons;  // in the order of their first
   std::map<std::string, std::vector<const TraceFailure*>> same;
   for (const TraceFailure& failure : failures) {

@@ -15,6 +15,6 @@ struct TraceFailure {
 
 // A line each, in the order of the first that failed for that reason. Reasons that differ in the
 // path of the trace alone are one.
-std::vector<std::string> SayFailures(const std::vector<TraceFailure>& failures);
+std::vector<std::string> DescribeFailures(const std::vector<TraceFailure>& failures);
 
 }  // namespace sonde::job

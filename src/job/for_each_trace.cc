@@ -89,7 +89,7 @@ class Runner {
     Runner(files_, unstored_, kNeeds, options, take).Run();
     if (!options_.keeps_clocks) {
       for (const std::string& line : recipes::CorrectClocks(arrivals)) {
-        if (options_.say_clocks) options_.say_clocks(line);
+        if (options_.report_clocks) options_.report_clocks(line);
       }
     }
     waits_ = recipes::WaitsOf(arrivals);

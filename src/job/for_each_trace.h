@@ -11,7 +11,7 @@
 //     return busy;
 //   });
 //   for (const auto& [label, value] : busy.traces) ...           // in the order of the traces
-//   for (const std::string& line : SayFailures(busy.failures)) ...
+//   for (const std::string& line : DescribeFailures(busy.failures)) ...
 //
 // Only the tables of `needs` are there (recipes/trace/needs.h); of several analyses at once these
 // are joined by `|`, and a recipe is run on them by its Recipe::run. What is returned must not
@@ -72,10 +72,10 @@ struct RunOptions {
   // Told that all places before this one are done, failed ones too: for who hands results on in
   // order. One call at a time.
   std::function<void(size_t places)> when_done = {};
-  Say notify = {};  // which of several forms of a trace was taken, of what has no store
+  NoticeSink notify = {};  // which of several forms of a trace was taken, of what has no store
   // Waits (Needs::waits) are told without what clocks of hosts differ by, where that is found: each
   // is said in a line to which the reader's words are added. Or by the clocks as they are.
-  Say say_clocks = {};
+  NoticeSink report_clocks = {};
   bool keeps_clocks = false;
 };
 

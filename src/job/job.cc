@@ -27,8 +27,8 @@ std::string RealPath(const std::string& path) {
 }
 
 // A folder above the one that was meant is easily named: say where the traces were found.
-void SayWhatLiesDeeper(const std::string& named, const std::vector<TraceSource>& traces,
-                       std::vector<std::string>& notices) {
+void ReportDeeperTraces(const std::string& named, const std::vector<TraceSource>& traces,
+                        std::vector<std::string>& notices) {
   const std::string root = base::AbsolutePath(named);
   std::string first;
   size_t count = 0;
@@ -43,7 +43,7 @@ void SayWhatLiesDeeper(const std::string& named, const std::vector<TraceSource>&
 }
 
 // What was left out of traces that were found, and folders that are none yet, each in a sentence.
-void SayWhatIsLeftOut(const std::vector<TraceSource>& traces, Job& job) {
+void ReportLeftOut(const std::vector<TraceSource>& traces, Job& job) {
   for (const TraceSource& trace : traces) {
     if (trace.importer->left_out == nullptr) continue;
     std::string text = trace.importer->left_out(trace.path);
@@ -73,8 +73,8 @@ Status NothingIn(const std::string& path, const Job& job) {
 Result<Found> FindIn(const std::string& path, int max_depth, Job& job) {
   SONDE_ASSIGN_OR_RETURN(auto sources, importers::FindTraces(path, max_depth, &job.unread));
   if (sources.empty()) return NothingIn(path, job);
-  SayWhatIsLeftOut(sources, job);
-  SayWhatLiesDeeper(path, sources, job.notices);
+  ReportLeftOut(sources, job);
+  ReportDeeperTraces(path, sources, job.notices);
   Found found;
   SONDE_ASSIGN_OR_RETURN(found.whole, importers::WithoutParts(sources));
   std::set<std::string> whole;
@@ -246,7 +246,7 @@ std::string Counted(const Job& job) {
   return text;
 }
 
-std::string SayRepeated(const std::vector<std::string>& repeated) {
+std::string DescribeRepeated(const std::vector<std::string>& repeated) {
   if (repeated.empty()) return {};
   return Concat("named more than once, and counted once: ", Named(repeated, ""));
 }

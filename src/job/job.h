@@ -69,7 +69,7 @@ std::optional<Trace> OnlyProgram(const Job& job);
 std::string Counted(const Job& job);
 
 // A line for Job::repeated, "" where there are none.
-std::string SayRepeated(const std::vector<std::string>& repeated);
+std::string DescribeRepeated(const std::vector<std::string>& repeated);
 
 // "a.txt, logs and 3 more", below `folder`.
 std::string Named(std::vector<std::string> paths, const std::string& folder);

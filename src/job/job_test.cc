@@ -116,7 +116,7 @@ TEST_F(JobTest, WhatIsNamedTwiceCountsOnceAndIsSaid) {
   const Job job = FindJob({root(), path, folder_.File("link.json"), root() + "/../job/rank0.json"});
   EXPECT_EQ(job.traces.size(), 2U);
   EXPECT_EQ(job.repeated.size(), 3U);
-  EXPECT_NE(SayRepeated(job.repeated).find("rank0.json"), std::string::npos);
+  EXPECT_NE(DescribeRepeated(job.repeated).find("rank0.json"), std::string::npos);
 }
 
 TEST_F(JobTest, NumbersStayWhenMoreComes) {
@@ -166,7 +166,7 @@ TEST_F(JobTest, AReasonThatHoldsForSeveralIsSaidOnce) {
     failures.push_back({path, base::CorruptDataError(base::Concat("cannot open '", path, "'"))});
   }
   failures.push_back({"/d", base::NotFoundError("other")});
-  const std::vector<std::string> lines = SayFailures(failures);
+  const std::vector<std::string> lines = DescribeFailures(failures);
   ASSERT_EQ(lines.size(), 2U);
   EXPECT_EQ(lines[0], "cannot open '/a' (the same of /b, /c)");
   EXPECT_EQ(lines[1], "/d: other");

@@ -23,7 +23,7 @@ namespace {
 using base::Concat;
 
 // Copies of a foreign trace count once; the captures of a program are its own, whatever is in them.
-void LeaveOutCopies(const Say& notify, std::vector<StampedTrace>& traces) {
+void LeaveOutCopies(const NoticeSink& notify, std::vector<StampedTrace>& traces) {
   std::map<std::pair<std::string_view, int64_t>, std::string> seen;
   std::erase_if(traces, [&](const StampedTrace& trace) {
     const importers::TraceSource& source = trace.trace.source;
@@ -73,7 +73,7 @@ class Opener {
     if (opened_.files.empty() && opened_.unstored.empty()) {
       return failures_.empty() ? base::NotFoundError("there is no trace") : failures_.front().why;
     }
-    for (const std::string& line : SayFailures(failures_)) {
+    for (const std::string& line : DescribeFailures(failures_)) {
       options_.complain(Concat(line, "; the others are asked without it"));
     }
     opened_.failures = std::move(failures_);
@@ -228,7 +228,7 @@ Result<JobFiles> OpenForRows(const Job& job, const OpenOptions& options) {
 
 Result<std::unique_ptr<store::Store>> ReadRows(const importers::TraceSource& source,
                                                const recipes::Needs& needs, int threads,
-                                               const Say& notify) {
+                                               const NoticeSink& notify) {
   // For what memory should not hold, and for importers that need a database.
   const std::string spare = base::JoinPath(PreparedCacheFolder().value_or("/tmp"), "rows.part");
   SONDE_ASSIGN_OR_RETURN(

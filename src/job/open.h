@@ -20,12 +20,12 @@
 
 namespace sonde::job {
 
-using Say = std::function<void(std::string_view line)>;
+using NoticeSink = std::function<void(std::string_view line)>;
 
 struct OpenOptions {
   int threads = 1;
-  Say notify;                           // what the user should know
-  Say complain;                         // what went wrong, though not for all
+  NoticeSink notify;                    // what the user should know
+  NoticeSink complain;                  // what went wrong, though not for all
   bool shows_progress = false;          // on standard error, where traces are many
   bool is_thrifty = false;              // statements over small stores run on one thread
   store::JointOptions statements = {};  // else `threads` above hold for them

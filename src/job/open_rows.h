@@ -25,7 +25,7 @@ Result<JobFiles> OpenForRows(const Job& job, const OpenOptions& options);
 // importers::ImportRows makes it. `notify` is told which of several forms of the trace was taken.
 Result<std::unique_ptr<store::Store>> ReadRows(const importers::TraceSource& source,
                                                const recipes::Needs& needs, int threads,
-                                               const Say& notify);
+                                               const NoticeSink& notify);
 
 // Moves the small traces of others out of `traces`; of ours as TakeSmall does.
 std::vector<StampedTrace> TakeSmallOfOthers(std::vector<Trace>& traces, int threads);

@@ -109,7 +109,7 @@ Result<Pack> OpenCached(const std::string& path, int64_t stamp,
 }
 
 Status AddTrace(const StampedTrace& trace, int32_t place, const std::string& spare,
-                const Say& notify, store::PackWriter& writer) {
+                const NoticeSink& notify, store::PackWriter& writer) {
   SONDE_ASSIGN_OR_RETURN(const auto imported,
                          importers::ImportRows(trace.trace.source, spare, {.threads = 1}, notify));
   SONDE_ASSIGN_OR_RETURN(const auto rows, RowsOf(*imported.store));
@@ -231,7 +231,7 @@ std::optional<Pack> CachedPack(std::span<const StampedTrace> traces) {
   return *std::move(cached);
 }
 
-Result<Pack> MakePack(std::span<const StampedTrace> traces, const Say& notify,
+Result<Pack> MakePack(std::span<const StampedTrace> traces, const NoticeSink& notify,
                       base::ProgressBar* progress) {
   SONDE_ASSIGN_OR_RETURN(const std::string folder, PreparedCacheFolder());
   const int64_t stamp = StampOfPack(traces);

@@ -55,7 +55,7 @@ Result<std::string> PreparedCacheFolder();
 std::optional<Pack> CachedPack(std::span<const StampedTrace> traces);
 
 // Errors: those of the cache folder.
-Result<Pack> MakePack(std::span<const StampedTrace> traces, const Say& notify,
+Result<Pack> MakePack(std::span<const StampedTrace> traces, const NoticeSink& notify,
                       base::ProgressBar* progress);
 
 }  // namespace sonde::job

@@ -29,7 +29,7 @@ auto Joined(const std::vector<store::StoreFile>& files) {
   return store::JointStore::Open(files, store::JointStore::Columns::kLeading);
 }
 
-const Say kSilent = [](std::string_view) {};
+const NoticeSink kSilent = [](std::string_view) {};
 
 class PacksTest : public ::testing::Test {
  protected:

@@ -102,7 +102,7 @@ uint64_t IdOf(const store::StoreFile& file) {
 class JobResults final : public store::MadeTables {
  public:
   JobResults(std::vector<store::StoreFile> files, store::JointStore::Columns columns, int threads,
-             Say complain)
+             NoticeSink complain)
       : files_(std::move(files)),
         is_single_(columns == store::JointStore::Columns::kOwn),
         threads_(threads),
@@ -180,7 +180,7 @@ class JobResults final : public store::MadeTables {
                                                           LeadingOf(*recipe.result)));
     const std::vector<TraceFailure> failures = MakeAll(recipe, *rows);
     SONDE_RETURN_IF_ERROR(rows->Close());
-    for (const std::string& line : SayFailures(failures)) {
+    for (const std::string& line : DescribeFailures(failures)) {
       complain_(Concat(line, "; ", recipe.result->name, " is without it"));
     }
     // Another stamp than the one that is looked for: it is made anew the next time.
@@ -238,7 +238,7 @@ class JobResults final : public store::MadeTables {
   const std::vector<store::StoreFile> files_;
   const bool is_single_;
   const int threads_;
-  const Say complain_;
+  const NoticeSink complain_;
   std::vector<store::ResultInfo> tables_;
   std::deque<std::vector<store::ResultColumnInfo>> columns_;
   mutable std::mutex mutex_;
@@ -248,7 +248,7 @@ class JobResults final : public store::MadeTables {
 
 std::shared_ptr<const store::MadeTables> MakeResults(std::vector<store::StoreFile> files,
                                                      store::JointStore::Columns columns,
-                                                     int threads, Say complain) {
+                                                     int threads, NoticeSink complain) {
   return std::make_shared<JobResults>(std::move(files), columns, threads, std::move(complain));
 }
 

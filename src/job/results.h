@@ -19,6 +19,6 @@ namespace sonde::job {
 // For JointStore::Offer and UserStatements::Offer; `columns` as there.
 std::shared_ptr<const store::MadeTables> MakeResults(std::vector<store::StoreFile> files,
                                                      store::JointStore::Columns columns,
-                                                     int threads, Say complain);
+                                                     int threads, NoticeSink complain);
 
 }  // namespace sonde::job

@@ -82,7 +82,7 @@ Result<std::shared_ptr<const store::UserStatements>> Databases::Statements(
   if (auto open = statements_.Find(name)) return open;
   SONDE_ASSIGN_OR_RETURN(auto opened,
                          store::UserStatements::Open({file}, StatementThreads(), limits_));
-  const job::Say silent = [](std::string_view) {};
+  const job::NoticeSink silent = [](std::string_view) {};
   SONDE_RETURN_IF_ERROR(opened->Offer(std::make_shared<store::JoinedTables>(std::vector{
       job::MakeResults({file}, store::JointStore::Columns::kOwn, StatementThreads(), silent),
       cluster::MakeModeTables(cluster::RunOverStore(file, StatementThreads()), silent)})));

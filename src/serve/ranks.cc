@@ -38,12 +38,12 @@ Result<cluster::RunResult> SessionRanks::Run(const cluster::Mode& mode,
 std::vector<job::TraceFailure> SessionRanks::Over(const std::vector<job::Trace>& wanted,
                                                   const recipes::Needs& needs,
                                                   const cluster::MapOne& map,
-                                                  const job::Say& say_clocks) const {
+                                                  const job::NoticeSink& report_clocks) const {
   std::vector<std::shared_ptr<const Trace>> traces;
   for (const job::Trace& trace : wanted) traces.push_back(by_id_.at(trace.number));
   const auto statuses = OverTraces(
       traces, needs, [&](size_t /*at*/, const job::TraceInHand& trace) { return map(trace); },
-      say_clocks);
+      report_clocks);
   std::vector<job::TraceFailure> failures;
   for (size_t at = 0; at < statuses.size(); ++at) {
     if (!statuses[at].ok()) failures.push_back({wanted[at].source.path, statuses[at]});

@@ -32,7 +32,7 @@ class SessionRanks {
  private:
   std::vector<job::TraceFailure> Over(const std::vector<job::Trace>& wanted,
                                       const recipes::Needs& needs, const cluster::MapOne& map,
-                                      const job::Say& say_clocks) const;
+                                      const job::NoticeSink& report_clocks) const;
 
   std::map<int32_t, std::shared_ptr<const Trace>> by_id_;
   job::Job job_;

@@ -165,7 +165,7 @@ void Session::FindAll(const std::vector<std::string>& paths, bool confined) {
     }
     job_.repeated.clear();
     job::Append(job_, std::move(found));
-    if (!job_.repeated.empty()) message_.notes.push_back(job::SayRepeated(job_.repeated));
+    if (!job_.repeated.empty()) message_.notes.push_back(job::DescribeRepeated(job_.repeated));
     AddSlots("waiting");
   });
 }
@@ -436,7 +436,7 @@ Result<std::shared_ptr<const store::UserStatements>> Session::AllRanks() {
                            ? store::JointStore::Columns::kOwn
                            : store::JointStore::Columns::kLeading;
   // Each trace says by itself what is wrong with it.
-  const job::Say silent = [](std::string_view) {};
+  const job::NoticeSink silent = [](std::string_view) {};
   const auto ranks = std::make_shared<const SessionRanks>(ready, Job());
   const cluster::RunMode run = [ranks](const cluster::Mode& mode) -> Result<cluster::RunResult> {
     SONDE_ASSIGN_OR_RETURN(const cluster::RankChoice choice, ranks->Choose());

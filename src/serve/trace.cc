@@ -113,7 +113,7 @@ Status ShowPack(const std::shared_ptr<Databases>& databases, const store::StoreF
 std::vector<Status> OverTraces(
     std::span<const std::shared_ptr<const Trace>> traces, const recipes::Needs& needs,
     const std::function<Status(size_t at, const job::TraceInHand& trace)>& each,
-    const job::Say& say_clocks) {
+    const job::NoticeSink& report_clocks) {
   std::map<std::string, std::vector<size_t>> by_file;
   for (size_t at = 0; at < traces.size(); ++at) by_file[traces[at]->file.path].push_back(at);
   std::vector<store::StoreFile> files;
@@ -128,10 +128,11 @@ std::vector<Status> OverTraces(
     }
   }
   std::vector<std::optional<Status>> done(traces.size());
-  const auto failures = job::RunOverTraces(
-      files, needs, {.say_clocks = say_clocks}, [&](const job::TraceInHand& trace, size_t place) {
-        return *(done[order[place]] = each(order[place], trace));
-      });
+  const auto failures =
+      job::RunOverTraces(files, needs, {.report_clocks = report_clocks},
+                         [&](const job::TraceInHand& trace, size_t place) {
+                           return *(done[order[place]] = each(order[place], trace));
+                         });
   std::vector<Status> statuses;
   for (size_t at = 0; at < traces.size(); ++at) {
     const auto failure = std::find_if(failures.begin(), failures.end(), [&](const auto& failed) {

@@ -64,10 +64,10 @@ Status ShowPack(const std::shared_ptr<Databases>& databases, const store::StoreF
                 const std::function<void(int32_t id, Result<std::shared_ptr<Trace>>)>& add);
 
 // Runs `each` over the rows of these traces, several at a time (job/for_each_trace.h). `at`: place
-// in `traces`; `say_clocks`: job::RunOptions. Returns what came of each.
+// in `traces`; `report_clocks`: job::RunOptions. Returns what came of each.
 std::vector<Status> OverTraces(
     std::span<const std::shared_ptr<const Trace>> traces, const recipes::Needs& needs,
     const std::function<Status(size_t at, const job::TraceInHand& trace)>& each,
-    const job::Say& say_clocks = {});
+    const job::NoticeSink& report_clocks = {});
 
 }  // namespace sonde::serve

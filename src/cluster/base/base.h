@@ -141,7 +141,7 @@ struct KnownGroup {
 };
 std::vector<KnownGroup> GroupsOf(Ranks ranks);
 // Groups that ranks know under different names.
-void SayNamesOfGroups(Ranks ranks, Outcome& outcome);
+void ReportNamesOfGroups(Ranks ranks, Outcome& outcome);
 std::vector<GroupMapRow> GroupRows(const std::vector<KnownGroup>& groups);
 
 std::vector<ClusterTimeRow> TimeRows(Ranks ranks);
@@ -207,10 +207,10 @@ std::string MatrixJson(const std::vector<KnownGroup>& groups, const GlobalLinks&
 std::string GroupJson(const std::vector<KnownGroup>& groups);
 
 // Sentences.
-void SaySteps(Ranks ranks, const std::vector<KnownGroup>& groups, Outcome& outcome);
-void SayWaits(Ranks ranks, Outcome& outcome);
-void SayLinks(const GlobalLinks& links, Outcome& outcome);
-void SayGroups(const std::vector<KnownGroup>& groups, Outcome& outcome);
+void ReportSteps(Ranks ranks, const std::vector<KnownGroup>& groups, Outcome& outcome);
+void ReportWaits(Ranks ranks, Outcome& outcome);
+void ReportLinks(const GlobalLinks& links, Outcome& outcome);
+void ReportGroups(const std::vector<KnownGroup>& groups, Outcome& outcome);
 // Before all others: why a rank is slow, where the delivered times show that others wait for it. Up
 // to 16 traces of its stage are read for that (slow_rank/reasons.h).
 Status LookCloser(Ranks ranks, const std::vector<KnownGroup>& groups, const ModeOptions& options,

@@ -45,7 +45,7 @@ std::optional<Delivery> DeliveryOf(const RankPart& rank) {
 }
 
 template <class Get>
-double MiddleOf(const std::vector<Delivery>& list, size_t without, const Get& get) {
+double MedianOfOthers(const std::vector<Delivery>& list, size_t without, const Get& get) {
   std::vector<double> values;
   for (size_t i = 0; i < list.size(); ++i) {
     if (i != without) values.push_back(get(list[i]));
@@ -62,10 +62,12 @@ struct Suspect {
 std::optional<Suspect> SuspectOf(const std::vector<Delivery>& stage) {
   std::optional<Suspect> suspect;
   for (size_t i = 0; i < stage.size() && stage.size() > 1; ++i) {
-    const double own = MiddleOf(stage, i, [](const Delivery& one) { return one.own; });
+    const double own = MedianOfOthers(stage, i, [](const Delivery& one) { return one.own; });
     const double waited =
-        MiddleOf(stage, i, [](const Delivery& one) { return one.exposed; }) - stage[i].exposed;
-    const double transit = MiddleOf(stage, i, [](const Delivery& one) { return one.transit; });
+        MedianOfOthers(stage, i, [](const Delivery& one) { return one.exposed; }) -
+        stage[i].exposed;
+    const double transit =
+        MedianOfOthers(stage, i, [](const Delivery& one) { return one.transit; });
     const double longer =
         stage[i].transit > (1 + kLinkShare) * transit ? stage[i].transit - transit : 0;
     const double lost = std::max(std::min(waited, stage[i].own - own), longer);

@@ -68,7 +68,7 @@ std::vector<KnownGroup> GroupsOf(Ranks ranks) {
   return groups;
 }
 
-void SayNamesOfGroups(Ranks ranks, Outcome& outcome) {
+void ReportNamesOfGroups(Ranks ranks, Outcome& outcome) {
   std::map<std::string, std::map<std::string, std::vector<int32_t>>> names;  // of a hash: by name
   for (const RankPart& rank : ranks) {
     for (const DeliveredGroup& group : rank.part.Rows<DeliveredGroup>()) {

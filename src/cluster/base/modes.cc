@@ -49,12 +49,12 @@ void AddTable(const TableInfo& info, const Rows& rows, Outcome& outcome) {
 void AddTimes(Ranks ranks, Outcome& outcome) {
   AddTable(kClusterTime, TimeRows(ranks), outcome);
   AddTable(kClusterBandwidth, BandwidthRows(ranks), outcome);
-  SayWaits(ranks, outcome);
+  ReportWaits(ranks, outcome);
 }
 
 void AddMatrix(const GlobalLinks& links, Outcome& outcome) {
   AddTable(kClusterMatrix, MatrixRows(links), outcome);
-  SayLinks(links, outcome);
+  ReportLinks(links, outcome);
   for (const auto& [group, count] : links.unmapped) {
     outcome.notices.push_back(Concat("group ", group, ": ", std::to_string(count),
                                      " links lead to ranks whose global number is not known; the "
@@ -119,9 +119,9 @@ struct Wanted {
 
 Status Base(Ranks ranks, const ModeOptions& options, Wanted wanted, Outcome& outcome) {
   const std::vector<KnownGroup> groups = GroupsOf(ranks);
-  SayNamesOfGroups(ranks, outcome);
+  ReportNamesOfGroups(ranks, outcome);
   outcome.prefers_text = AreTexts(ranks);
-  SaySteps(ranks, groups, outcome);
+  ReportSteps(ranks, groups, outcome);
   const std::vector<KnownGroup> of_tables = GroupsOfTables(ranks, options, groups);
   outcome.tables.push_back(StepTable(ranks, of_tables));
   AddTable(kGroupMap, GroupRows(of_tables), outcome);
@@ -161,9 +161,9 @@ Status ReduceMatrix(Ranks ranks, const ModeOptions& options, Outcome& outcome) {
 
 Status ReduceGroups(Ranks ranks, const ModeOptions& options, Outcome& outcome) {
   const std::vector<KnownGroup> groups = GroupsOf(ranks);
-  SayNamesOfGroups(ranks, outcome);
+  ReportNamesOfGroups(ranks, outcome);
   AddTable(kGroupMap, GroupRows(GroupsOfTables(ranks, options, groups)), outcome);
-  SayGroups(groups, outcome);
+  ReportGroups(groups, outcome);
   return {};
 }
 

@@ -4,7 +4,7 @@
 
 #include "base/strings.h"
 #include "cluster/base/base.h"
-#include "cluster/frame/say.h"
+#include "cluster/frame/add_finding.h"
 #include "recipes/finding/limits.h"
 #include "recipes/finding/slow_rank.h"
 
@@ -46,7 +46,7 @@ std::vector<recipes::RankWork> WorkOfRanks(Ranks ranks, const std::vector<KnownG
 
 }  // namespace
 
-void SaySteps(Ranks ranks, const std::vector<KnownGroup>& groups, Outcome& outcome) {
+void ReportSteps(Ranks ranks, const std::vector<KnownGroup>& groups, Outcome& outcome) {
   double computing = 0;
   double exposed = 0;
   double free = 0;
@@ -64,15 +64,15 @@ void SaySteps(Ranks ranks, const std::vector<KnownGroup>& groups, Outcome& outco
   if (with_steps == 0) return;
   const auto slow = recipes::SlowRanks(WorkOfRanks(ranks, groups));
   outcome.findings.insert(outcome.findings.end(), slow.begin(), slow.end());
-  if (slow.empty() && with_steps > 1) Say(outcome, "cluster.no_slow_rank", {}, kClusterStep);
+  if (slow.empty() && with_steps > 1) AddFinding(outcome, "cluster.no_slow_rank", {}, kClusterStep);
   const double all = computing + exposed + free;
-  Say(outcome, "cluster.steps",
-      {std::to_string(with_steps), std::to_string(steps.size()), Percent(computing, all),
-       Percent(exposed, all), Percent(free, all)},
-      kClusterStep);
+  AddFinding(outcome, "cluster.steps",
+             {std::to_string(with_steps), std::to_string(steps.size()), Percent(computing, all),
+              Percent(exposed, all), Percent(free, all)},
+             kClusterStep);
 }
 
-void SayWaits(Ranks ranks, Outcome& outcome) {
+void ReportWaits(Ranks ranks, Outcome& outcome) {
   double most = 0;
   int32_t waiting = -1;
   for (const RankPart& rank : ranks) {
@@ -88,12 +88,13 @@ void SayWaits(Ranks ranks, Outcome& outcome) {
     waiting = rank.rank;
   }
   if (waiting < 0) return;
-  Say(outcome, "cluster.waited", {std::to_string(waiting), Fixed(100 * most, 1)}, kClusterTime)
+  AddFinding(outcome, "cluster.waited", {std::to_string(waiting), Fixed(100 * most, 1)},
+             kClusterTime)
       .rank = waiting;
 }
 
 // Of each kind of link that leads to another rank.
-void SayLinks(const GlobalLinks& links, Outcome& outcome) {
+void ReportLinks(const GlobalLinks& links, Outcome& outcome) {
   struct Sum {
     double size_mb = 0;
     double time_ms = 0;
@@ -113,16 +114,16 @@ void SayLinks(const GlobalLinks& links, Outcome& outcome) {
     for (const auto& [ranks, sum] : ends) sorted.emplace_back(sum.Bandwidth(), ranks);
     std::sort(sorted.begin(), sorted.end());
     const auto& [slowest, ranks] = sorted.front();
-    const double middle = sorted[sorted.size() / 2].first;
-    if (slowest > (1 - recipes::kSlowLinkShare.value) * middle) continue;
-    Say(outcome, "cluster.slow_transport",
-        {transport, std::to_string(ranks.first), std::to_string(ranks.second), Fixed(slowest, 2),
-         Fixed(middle, 2)},
-        kClusterMatrix);
+    const double median = sorted[sorted.size() / 2].first;
+    if (slowest > (1 - recipes::kSlowLinkShare.value) * median) continue;
+    AddFinding(outcome, "cluster.slow_transport",
+               {transport, std::to_string(ranks.first), std::to_string(ranks.second),
+                Fixed(slowest, 2), Fixed(median, 2)},
+               kClusterMatrix);
   }
 }
 
-void SayGroups(const std::vector<KnownGroup>& groups, Outcome& outcome) {
+void ReportGroups(const std::vector<KnownGroup>& groups, Outcome& outcome) {
   std::map<std::string, int> names;
   for (const KnownGroup& group : groups) ++names[group.pg_name];
   std::vector<std::string> parts;
@@ -130,8 +131,8 @@ void SayGroups(const std::vector<KnownGroup>& groups, Outcome& outcome) {
     parts.push_back(Concat(std::to_string(count), " ", name.empty() ? "(?)" : name));
   }
   if (parts.empty()) return;
-  Say(outcome, "cluster.groups", {std::to_string(groups.size()), base::Join(parts, ", ")},
-      kGroupMap);
+  AddFinding(outcome, "cluster.groups", {std::to_string(groups.size()), base::Join(parts, ", ")},
+             kGroupMap);
 }
 
 }  // namespace sonde::cluster

@@ -20,8 +20,8 @@
 #include "base/strings.h"
 #include "cluster/calibrate_npu_gpu/close_match.h"
 #include "cluster/calibrate_npu_gpu/module_profile.h"
+#include "cluster/frame/add_finding.h"
 #include "cluster/frame/facts.h"
-#include "cluster/frame/say.h"
 #include "cluster/modules/merged_calls.h"
 
 namespace sonde::cluster {
@@ -168,7 +168,7 @@ class Comparison {
     }
   }
 
-  void Say(Outcome& outcome) const {
+  void ReportFindings(Outcome& outcome) const {
     std::set<std::string> modules;
     std::set<std::string> found;
     const Match* worst = nullptr;
@@ -186,10 +186,10 @@ class Comparison {
     }
     const std::string rank = std::to_string(rank_);
     if (worst == nullptr) {
-      cluster::Say(outcome, "cluster.calibrated_none", {rank, std::to_string(modules.size())});
+      AddFinding(outcome, "cluster.calibrated_none", {rank, std::to_string(modules.size())});
       return;
     }
-    recipes::Finding& finding = cluster::Say(
+    recipes::Finding& finding = AddFinding(
         outcome, "cluster.calibrated",
         {rank, std::to_string(found.size()), std::to_string(modules.size()), worst->gpu.Key(),
          Duration(1e3 * SumOf(worst->npu_rows)), Duration(1e3 * SumOf(worst->gpu_rows))});
@@ -312,7 +312,7 @@ Status ReduceCalibrateNpuGpu(std::span<const RankPart> ranks, const ModeOptions&
     const auto& own = rank.part.Rows<ModuleTime>();
     const Comparison comparison(rank.rank, own, found->second, options.fuzzy_threshold);
     comparison.AddRows(compared);
-    comparison.Say(outcome);
+    comparison.ReportFindings(outcome);
     if (!options.dumps_intermediate) continue;
     AddProfile(rank.rank, own, npu_rows);
     AddProfile(rank.rank, found->second, gpu_rows);

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "base/strings.h"
+#include "cluster/frame/add_finding.h"
 #include "cluster/frame/facts.h"
-#include "cluster/frame/say.h"
 
 namespace sonde::cluster {
 namespace {
@@ -123,10 +123,10 @@ Status ReduceCannApiSum(std::span<const RankPart> ranks, const ModeOptions& /*op
   outcome.tables = {TableOf(kCannApiAll, all), TableOf(kCannApiRank, of_ranks)};
   if (all.empty()) return {};
   const CannApiAllRow& most = all.front();
-  Say(outcome, "cluster.longest_call",
-      {most.name, Fixed(most.ratio_percent, 1), std::to_string(most.count),
-       Duration(most.average_ns)},
-      kCannApiAll);
+  AddFinding(outcome, "cluster.longest_call",
+             {most.name, Fixed(most.ratio_percent, 1), std::to_string(most.count),
+              Duration(most.average_ns)},
+             kCannApiAll);
   return {};
 }
 

@@ -24,10 +24,10 @@
 #include "base/strings.h"
 #include "cluster/cluster_compare_baseline/lower_bound.h"
 #include "cluster/cluster_compare_baseline/parts.h"
+#include "cluster/frame/add_finding.h"
 #include "cluster/frame/clocks.h"
 #include "cluster/frame/facts.h"
 #include "cluster/frame/other_run.h"
-#include "cluster/frame/say.h"
 
 namespace sonde::cluster {
 namespace {
@@ -253,28 +253,28 @@ std::string SignedPercent(double part, double all) {
 std::string SignedDuration(double ns) { return Concat(ns < 0 ? "-" : "+", Duration(std::abs(ns))); }
 
 // What is below a hundredth of the step is not worth a cause.
-void SayParts(const std::vector<BaselineSumRow>& rows, Outcome& outcome) {
+void ReportParts(const std::vector<BaselineSumRow>& rows, Outcome& outcome) {
   const BaselineSumRow& step = rows.front();
   const auto most = std::max_element(
       rows.begin() + 1, rows.end(),
       [](const auto& a, const auto& b) { return std::abs(a.diff_ns) < std::abs(b.diff_ns); });
   if (most == rows.end() || std::abs(most->diff_ns) < 0.01 * step.mean_base_ns) {
-    Say(outcome, "cluster.baseline_same", {Duration(step.mean_ns), Duration(step.mean_base_ns)},
-        kBaselineSum)
+    AddFinding(outcome, "cluster.baseline_same",
+               {Duration(step.mean_ns), Duration(step.mean_base_ns)}, kBaselineSum)
         .value = step.diff_ns;
     return;
   }
-  Say(outcome, "cluster.baseline",
-      {Duration(step.mean_ns), Duration(step.mean_base_ns),
-       SignedPercent(step.diff_ns, step.mean_base_ns), most->part, Duration(most->mean_ns),
-       Duration(most->mean_base_ns)},
-      kBaselineSum)
+  AddFinding(outcome, "cluster.baseline",
+             {Duration(step.mean_ns), Duration(step.mean_base_ns),
+              SignedPercent(step.diff_ns, step.mean_base_ns), most->part, Duration(most->mean_ns),
+              Duration(most->mean_base_ns)},
+             kBaselineSum)
       .value = step.diff_ns;
 }
 
 // The rank and part that changed most, where that is more than what all ranks did.
-void SayRank(const std::vector<BaselineRow>& rows, const std::vector<BaselineSumRow>& sums,
-             Outcome& outcome) {
+void ReportRank(const std::vector<BaselineRow>& rows, const std::vector<BaselineSumRow>& sums,
+                Outcome& outcome) {
   std::map<std::string_view, double> means;
   for (const BaselineSumRow& row : sums) means[row.part] = row.diff_ns;
   const auto beyond = [&](const BaselineRow& row) {
@@ -284,24 +284,24 @@ void SayRank(const std::vector<BaselineRow>& rows, const std::vector<BaselineSum
     return beyond(a) < beyond(b);
   });
   if (most == rows.end() || beyond(*most) < 0.02 * sums.front().mean_base_ns) return;
-  recipes::Finding& finding =
-      Say(outcome, "cluster.baseline_rank",
-          {std::to_string(most->rank), std::to_string(most->step_id), most->part,
-           SignedDuration(static_cast<double>(most->diff_ns)), SignedDuration(means[most->part])},
-          kBaseline);
+  recipes::Finding& finding = AddFinding(
+      outcome, "cluster.baseline_rank",
+      {std::to_string(most->rank), std::to_string(most->step_id), most->part,
+       SignedDuration(static_cast<double>(most->diff_ns)), SignedDuration(means[most->part])},
+      kBaseline);
   finding.rank = static_cast<int32_t>(most->rank);
   finding.step = most->step_id;
 }
 
-void SayOps(const std::vector<BaselineOpRow>& rows, Outcome& outcome) {
+void ReportOps(const std::vector<BaselineOpRow>& rows, Outcome& outcome) {
   const auto most = std::find_if(rows.begin(), rows.end(),
                                  [](const BaselineOpRow& row) { return row.is_abnormal != 0; });
   if (most == rows.end()) return;
-  Say(outcome, "cluster.baseline_op",
-      {most->kind, most->group, std::to_string(most->elements), Duration(most->mean_ns),
-       Duration(most->mean_base_ns), std::to_string(most->ranks), std::to_string(most->ranks_base),
-       Fixed(most->least_ratio, 2)},
-      kBaselineOps)
+  AddFinding(outcome, "cluster.baseline_op",
+             {most->kind, most->group, std::to_string(most->elements), Duration(most->mean_ns),
+              Duration(most->mean_base_ns), std::to_string(most->ranks),
+              std::to_string(most->ranks_base), Fixed(most->least_ratio, 2)},
+             kBaselineOps)
       .value = most->ratio;
 }
 
@@ -332,7 +332,7 @@ constexpr Mode kClusterCompareBaselineMode = {
 
 namespace {
 
-void SayBaseClocks(RanksOfASide base_ranks, const ModeOptions& options, Outcome& outcome) {
+void ReportBaseClocks(RanksOfASide base_ranks, const ModeOptions& options, Outcome& outcome) {
   Outcome base;
   FindClocks(base_ranks, options, base);
   for (const std::string& notice : base.notices) {
@@ -350,7 +350,7 @@ Status ReduceClusterCompareBaseline(RanksOfASide ranks, const ModeOptions& optio
         Concat("'", options.base_path, "' has no rank with what is compared: ", kWantsKernels));
   }
   const Clocks clocks = FindClocks(ranks, options, outcome);
-  SayBaseClocks(base_ranks, options, outcome);
+  ReportBaseClocks(base_ranks, options, outcome);
   const auto sums = SumRows(ranks, base_ranks);
   const Pairs pairs = PairsOf(ranks, base_ranks);
   const auto ops = OpRows(ranks, base_ranks);
@@ -366,9 +366,9 @@ Status ReduceClusterCompareBaseline(RanksOfASide ranks, const ModeOptions& optio
   outcome.tables = {TableOf(kBaselineSum, sums), TableOf(kBaseline, pairs.rows),
                     TableOf(kBaselineOps, ops)};
   if (!clocks.rows.empty()) outcome.tables.push_back(TableOf(kHostClocks, clocks.rows));
-  SayParts(sums, outcome);
-  SayRank(pairs.rows, sums, outcome);
-  SayOps(ops, outcome);
+  ReportParts(sums, outcome);
+  ReportRank(pairs.rows, sums, outcome);
+  ReportOps(ops, outcome);
   return {};
 }
 

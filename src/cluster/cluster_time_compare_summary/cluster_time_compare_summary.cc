@@ -13,9 +13,9 @@
 #include "base/strings.h"
 #include "cluster/cluster_time_summary/cluster_time_summary.h"
 #include "cluster/delivered/delivered.h"
+#include "cluster/frame/add_finding.h"
 #include "cluster/frame/host_calls.h"
 #include "cluster/frame/other_run.h"
-#include "cluster/frame/say.h"
 
 namespace sonde::cluster {
 namespace {
@@ -76,7 +76,7 @@ Change MostChangedPart(const TimeCompareRow& row) {
 
 // The step whose time changed most, and the part of it that did; where none took another time, the
 // part that changed most.
-void SayChange(const std::vector<TimeCompareRow>& rows, Outcome& outcome) {
+void ReportChange(const std::vector<TimeCompareRow>& rows, Outcome& outcome) {
   constexpr double kLeastShare = 0.001;
   const auto& slowest = *std::ranges::max_element(
       rows, {}, [](const TimeCompareRow& row) { return std::abs(row.step_us_diff); });
@@ -87,23 +87,23 @@ void SayChange(const std::vector<TimeCompareRow>& rows, Outcome& outcome) {
   };
   if (std::abs(slowest.step_us_diff) > kLeastShare * slowest.step_us_base) {
     const Change part = MostChangedPart(slowest);
-    Say(outcome, "cluster.time_compare",
-        {std::to_string(slowest.rank), std::to_string(slowest.step_id),
-         Duration(1e3 * slowest.step_us), Duration(1e3 * slowest.step_us_base),
-         std::string(part.second), milliseconds(part)},
-        kTimeCompare)
+    AddFinding(outcome, "cluster.time_compare",
+               {std::to_string(slowest.rank), std::to_string(slowest.step_id),
+                Duration(1e3 * slowest.step_us), Duration(1e3 * slowest.step_us_base),
+                std::string(part.second), milliseconds(part)},
+               kTimeCompare)
         .rank = slowest.rank;
     return;
   }
   const Change part = MostChangedPart(moved);
   if (part.first == 0) {
-    Say(outcome, "cluster.time_compare_same", {}, kTimeCompare);
+    AddFinding(outcome, "cluster.time_compare_same", {}, kTimeCompare);
     return;
   }
-  Say(outcome, "cluster.time_compare_within",
-      {std::to_string(moved.rank), std::to_string(moved.step_id), std::string(part.second),
-       milliseconds(part)},
-      kTimeCompare)
+  AddFinding(outcome, "cluster.time_compare_within",
+             {std::to_string(moved.rank), std::to_string(moved.step_id), std::string(part.second),
+              milliseconds(part)},
+             kTimeCompare)
       .rank = moved.rank;
 }
 
@@ -138,7 +138,7 @@ Status ReduceClusterTimeCompareSummary(std::span<const RankPart> ranks, const Mo
         std::to_string(dropped), " rows have no rank and step in the base run and are left out"));
   }
   outcome.tables = {TableOf(kTimeCompare, rows)};
-  SayChange(rows, outcome);
+  ReportChange(rows, outcome);
   return {};
 }
 

@@ -9,9 +9,9 @@
 
 #include "base/strings.h"
 #include "cluster/delivered/delivered.h"
+#include "cluster/frame/add_finding.h"
 #include "cluster/frame/facts.h"
 #include "cluster/frame/host_calls.h"
-#include "cluster/frame/say.h"
 
 namespace sonde::cluster {
 namespace {
@@ -171,22 +171,22 @@ TimeSummaryRow RowOf(int32_t rank, const StepPart& step) {
   return row;
 }
 
-void SayLongest(const std::vector<TimeSummaryRow>& rows, Outcome& outcome) {
+void ReportLongest(const std::vector<TimeSummaryRow>& rows, Outcome& outcome) {
   const auto longest = std::max_element(
       rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.step_us < b.step_us; });
   const auto waited = std::max_element(
       rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.wait_us < b.wait_us; });
-  Say(outcome, "cluster.time_summary",
-      {std::to_string(longest->rank), std::to_string(longest->step_id),
-       Duration(1e3 * longest->step_us), Percent(longest->computing_us, longest->step_us),
-       Percent(longest->not_overlapped_us, longest->step_us),
-       Percent(longest->free_us, longest->step_us)},
-      kTimeSummary);
+  AddFinding(outcome, "cluster.time_summary",
+             {std::to_string(longest->rank), std::to_string(longest->step_id),
+              Duration(1e3 * longest->step_us), Percent(longest->computing_us, longest->step_us),
+              Percent(longest->not_overlapped_us, longest->step_us),
+              Percent(longest->free_us, longest->step_us)},
+             kTimeSummary);
   if (waited->wait_us <= 0) return;
-  Say(outcome, "cluster.summary_wait",
-      {std::to_string(waited->rank), std::to_string(waited->step_id),
-       Duration(1e3 * waited->wait_us)},
-      kTimeSummary)
+  AddFinding(outcome, "cluster.summary_wait",
+             {std::to_string(waited->rank), std::to_string(waited->step_id),
+              Duration(1e3 * waited->wait_us)},
+             kTimeSummary)
       .rank = waited->rank;
 }
 
@@ -194,7 +194,7 @@ Status ReduceClusterTimeSummary(std::span<const RankPart> ranks, const ModeOptio
                                 Outcome& outcome) {
   const auto rows = TimeSummary(ranks);
   outcome.tables = {TableOf(kTimeSummary, rows)};
-  if (!rows.empty()) SayLongest(rows, outcome);
+  if (!rows.empty()) ReportLongest(rows, outcome);
   return {};
 }
 

@@ -18,9 +18,9 @@
 #include <utility>
 
 #include "base/strings.h"
+#include "cluster/frame/add_finding.h"
 #include "cluster/frame/clocks.h"
 #include "cluster/frame/facts.h"
-#include "cluster/frame/say.h"
 #include "cluster/frame/statistics.h"
 
 namespace sonde::cluster {
@@ -143,28 +143,29 @@ SkewSumRow SumOf(std::span<const SkewRow> rows) {
           .last_count = most->second};
 }
 
-void SaySkew(const std::vector<SkewSumRow>& sums, const std::vector<SkewRow>& rows,
-             Outcome& outcome) {
+void ReportSkew(const std::vector<SkewSumRow>& sums, const std::vector<SkewRow>& rows,
+                Outcome& outcome) {
   if (sums.empty()) {
-    Say(outcome, "cluster.no_skew", {}, kSkewSum);
+    AddFinding(outcome, "cluster.no_skew", {}, kSkewSum);
     return;
   }
   const auto worst = std::max_element(sums.begin(), sums.end(), [](const auto& a, const auto& b) {
     return a.sum_skew_ns < b.sum_skew_ns;
   });
   recipes::Finding& finding =
-      Say(outcome, "cluster.skew",
-          {worst->type, worst->group_name, Duration(worst->median_skew_ns),
-           Duration(worst->median_latency_ns), std::to_string(worst->last_rank),
-           std::to_string(worst->last_count), std::to_string(worst->count)},
-          kSkewSum);
+      AddFinding(outcome, "cluster.skew",
+                 {worst->type, worst->group_name, Duration(worst->median_skew_ns),
+                  Duration(worst->median_latency_ns), std::to_string(worst->last_rank),
+                  std::to_string(worst->last_count), std::to_string(worst->count)},
+                 kSkewSum);
   finding.rank = worst->last_rank;
   finding.value = worst->median_skew_ns;
   finding.unit = "ns";
   const auto longest = std::max_element(rows.begin(), rows.end(), [](const auto& a, const auto& b) {
     return a.start_skew_ns < b.start_skew_ns;
   });
-  Say(outcome, "cluster.longest_skew",
+  AddFinding(
+      outcome, "cluster.longest_skew",
       {longest->type, std::to_string(longest->number), longest->group_name,
        std::to_string(longest->last_rank), Duration(static_cast<double>(longest->start_skew_ns)),
        std::to_string(longest->first_rank)},
@@ -193,7 +194,7 @@ Status ReduceCollectiveSkew(std::span<const RankPart> ranks, const ModeOptions& 
   }
   outcome.tables = {TableOf(kSkewSum, sums), TableOf(kSkew, rows)};
   if (!clocks.rows.empty()) outcome.tables.push_back(TableOf(kHostClocks, clocks.rows));
-  SaySkew(sums, rows, outcome);
+  ReportSkew(sums, rows, outcome);
   return {};
 }
 

@@ -19,9 +19,9 @@
 
 #include "base/strings.h"
 #include "cluster/communication_bottleneck/streams.h"
+#include "cluster/frame/add_finding.h"
 #include "cluster/frame/facts.h"
 #include "cluster/frame/other_run.h"
-#include "cluster/frame/say.h"
 
 namespace sonde::cluster {
 namespace {
@@ -201,13 +201,14 @@ Status ReduceCommunicationBottleneck(std::span<const RankPart> ranks, const Mode
   outcome.tables = {TableOf(kBottleneck, rows)};
   for (const BottleneckRow& row : rows) {
     if (row.slow_rank < 0) continue;
-    Say(outcome, "cluster.bottleneck",
+    AddFinding(
+        outcome, "cluster.bottleneck",
         {row.op_name, std::to_string(row.slow_rank), std::to_string(row.fast_rank), row.reason},
         kBottleneck)
         .rank = row.slow_rank;
   }
   if (outcome.findings.empty()) {
-    Say(outcome, "cluster.no_bottleneck", {std::to_string(rows.size())}, kBottleneck);
+    AddFinding(outcome, "cluster.no_bottleneck", {std::to_string(rows.size())}, kBottleneck);
   }
   return {};
 }

@@ -17,8 +17,8 @@
 #include <utility>
 
 #include "base/strings.h"
+#include "cluster/frame/add_finding.h"
 #include "cluster/frame/facts.h"
-#include "cluster/frame/say.h"
 #include "cluster/frame/statistics.h"
 #include "recipes/intervals.h"
 
@@ -128,11 +128,11 @@ Status MapComputationalOpMasking(const RankInput& rank, Part& part) {
 }
 
 // Of each kind the step that it holds up most.
-void SayMasking(const std::vector<MaskingRow>& rows, const std::set<std::string>& known,
-                Outcome& outcome) {
+void ReportMasking(const std::vector<MaskingRow>& rows, const std::set<std::string>& known,
+                   Outcome& outcome) {
   if (rows.empty()) {
     const std::vector<std::string> names(known.begin(), known.end());
-    Say(outcome, "cluster.no_parallel_type", {base::Join(names, ", ")}, kMasking);
+    AddFinding(outcome, "cluster.no_parallel_type", {base::Join(names, ", ")}, kMasking);
     return;
   }
   std::map<std::string, const MaskingRow*> worst;
@@ -142,12 +142,12 @@ void SayMasking(const std::vector<MaskingRow>& rows, const std::set<std::string>
   }
   for (const auto& [type, row] : worst) {
     recipes::Finding& finding =
-        Say(outcome, "cluster.least_hidden",
-            {type, std::to_string(row->rank), std::to_string(row->step_id),
-             Duration(static_cast<double>(row->alone_ns)), Percent(row->alone_ratio, 1),
-             Percent(static_cast<double>(row->communicating_ns - row->alone_ns),
-                     static_cast<double>(row->communicating_ns))},
-            kMasking);
+        AddFinding(outcome, "cluster.least_hidden",
+                   {type, std::to_string(row->rank), std::to_string(row->step_id),
+                    Duration(static_cast<double>(row->alone_ns)), Percent(row->alone_ratio, 1),
+                    Percent(static_cast<double>(row->communicating_ns - row->alone_ns),
+                            static_cast<double>(row->communicating_ns))},
+                   kMasking);
     finding.rank = row->rank;
     finding.step = row->step_id;
     finding.value = row->alone_ratio;
@@ -164,7 +164,7 @@ Status ReduceComputationalOpMasking(std::span<const RankPart> ranks, const ModeO
     for (const KnownType& type : rank.part.Rows<KnownType>()) known.insert(type.name);
   }
   outcome.tables = {TableOf(kMasking, rows)};
-  SayMasking(rows, known, outcome);
+  ReportMasking(rows, known, outcome);
   return {};
 }
 

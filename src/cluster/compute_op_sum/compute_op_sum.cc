@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "base/shortened.h"
+#include "cluster/frame/add_finding.h"
 #include "cluster/frame/facts.h"
-#include "cluster/frame/say.h"
 #include "recipes/finding/limits.h"
 
 namespace sonde::cluster {
@@ -110,24 +110,25 @@ std::vector<ComputeNameRow> ByNameAndRank(std::span<const RankPart> ranks) {
   return rows;
 }
 
-void SayMost(const std::vector<ComputeAllRow>& all, Outcome& outcome) {
+void ReportMost(const std::vector<ComputeAllRow>& all, Outcome& outcome) {
   double sum_ns = 0;
   for (const ComputeAllRow& row : all) sum_ns += row.sum_ns;
   const ComputeAllRow& most = all.front();
-  Say(outcome, "cluster.longest_kernel",
+  AddFinding(
+      outcome, "cluster.longest_kernel",
       {base::Shortened(most.op_type), Percent(most.sum_ns, sum_ns), std::to_string(most.count)},
       kComputeAll);
 }
 
 // The rank that computes longest, and the type in which it exceeds the middle one most.
-void SayUneven(const std::vector<ComputeTypeRow>& by_rank, Outcome& outcome) {
+void ReportUneven(const std::vector<ComputeTypeRow>& by_rank, Outcome& outcome) {
   std::map<int64_t, double> sums;
   std::map<std::string, std::map<int64_t, double>> by_type;
   for (const ComputeTypeRow& row : by_rank) {
     sums[row.rank] += row.sum_ns;
     by_type[row.op_type][row.rank] += row.sum_ns;
   }
-  const auto middle_of = [&](const std::map<int64_t, double>& of_ranks) {
+  const auto median_of = [&](const std::map<int64_t, double>& of_ranks) {
     std::vector<double> values(sums.size() - of_ranks.size(), 0.0);
     for (const auto& [rank, value] : of_ranks) values.push_back(value);
     std::sort(values.begin(), values.end());
@@ -135,19 +136,19 @@ void SayUneven(const std::vector<ComputeTypeRow>& by_rank, Outcome& outcome) {
   };
   const auto longest = std::max_element(
       sums.begin(), sums.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-  const double middle = middle_of(sums);
-  const double share = middle > 0 ? longest->second / middle - 1 : 0;
+  const double median = median_of(sums);
+  const double share = median > 0 ? longest->second / median - 1 : 0;
   if (sums.size() < 2 || share < recipes::kSlowRankShare.value) return;
   std::pair<double, std::string> most;
   for (const auto& [type, of_ranks] : by_type) {
     const auto own = of_ranks.find(longest->first);
     if (own == of_ranks.end()) continue;
-    most = std::max(most, std::pair(own->second - middle_of(of_ranks), type));
+    most = std::max(most, std::pair(own->second - median_of(of_ranks), type));
   }
-  recipes::Finding& finding =
-      Say(outcome, "cluster.uneven_computing",
-          {std::to_string(longest->first), Fixed(100 * share, 1), base::Shortened(most.second)},
-          kComputeType);
+  recipes::Finding& finding = AddFinding(
+      outcome, "cluster.uneven_computing",
+      {std::to_string(longest->first), Fixed(100 * share, 1), base::Shortened(most.second)},
+      kComputeType);
   finding.rank = longest->first;
   finding.value = 100 * share;
   finding.unit = "%";
@@ -162,8 +163,8 @@ Status ReduceComputeOpSum(std::span<const RankPart> ranks, const ModeOptions& op
   if (!options.exclude_op_name) {
     outcome.tables.push_back(TableOf(kComputeName, ByNameAndRank(ranks)));
   }
-  if (!all.empty()) SayMost(all, outcome);
-  if (!all.empty()) SayUneven(by_rank, outcome);
+  if (!all.empty()) ReportMost(all, outcome);
+  if (!all.empty()) ReportUneven(by_rank, outcome);
   return {};
 }
 

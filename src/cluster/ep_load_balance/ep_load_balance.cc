@@ -14,8 +14,8 @@
 
 #include "base/host/json.h"
 #include "base/strings.h"
+#include "cluster/frame/add_finding.h"
 #include "cluster/frame/mode.h"
-#include "cluster/frame/say.h"
 
 namespace sonde::cluster {
 namespace {
@@ -103,8 +103,8 @@ Status ReduceEpLoadBalance(std::span<const RankPart> ranks, const ModeOptions& /
   if (top.size() > kTop) top.resize(kTop);
   if (!top.empty()) {
     const auto& [least, most] = bounds.at(top.front().ep_ranks);
-    Say(outcome, "cluster.experts",
-        {top.front().ep_ranks, std::to_string(most), std::to_string(least)}, kEpTop);
+    AddFinding(outcome, "cluster.experts",
+               {top.front().ep_ranks, std::to_string(most), std::to_string(least)}, kEpTop);
   }
   outcome.tables = {TableOf(kEpTokens, rows), TableOf(kEpTop, top)};
   return {};

@@ -21,8 +21,8 @@
 #include "base/files.h"
 #include "base/host/csv_writer.h"
 #include "base/strings.h"
+#include "cluster/frame/add_finding.h"
 #include "cluster/frame/facts.h"
-#include "cluster/frame/say.h"
 #include "recipes/kernel_details/kernel_details.h"
 
 namespace sonde::cluster {
@@ -295,10 +295,10 @@ Status ReduceExportSummary(std::span<const RankPart> ranks, const ModeOptions& o
       left_out += file.left_out;
     }
   }
-  recipes::Finding& finding =
-      Say(outcome, "cluster.summaries",
-          {std::to_string(outcome.files.size()), std::to_string(ranks.size()),
-           base::JoinPath(options.result_folder, kExportSummaryFolder), std::to_string(rows)});
+  recipes::Finding& finding = AddFinding(
+      outcome, "cluster.summaries",
+      {std::to_string(outcome.files.size()), std::to_string(ranks.size()),
+       base::JoinPath(options.result_folder, kExportSummaryFolder), std::to_string(rows)});
   finding.value = static_cast<double>(rows);
   if (left_out > 0) {
     outcome.notices.push_back(Concat(std::to_string(left_out),

@@ -18,8 +18,8 @@
 #include "base/host/private_folder.h"
 #include "base/strings.h"
 #include "cluster/filter_db/smaller_db.h"
+#include "cluster/frame/add_finding.h"
 #include "cluster/frame/facts.h"
-#include "cluster/frame/say.h"
 #include "exporters/ascend_db/ascend_db.h"
 #include "importers/ascend/span.h"
 #include "importers/common/sqlite_reader.h"
@@ -194,8 +194,8 @@ Status RemoveOthers(const ModeOptions& options, const std::set<std::string>& kep
   return {};
 }
 
-void SayUnknownTables(const ModeOptions& options, const std::set<std::string>& known,
-                      Outcome& outcome) {
+void ReportUnknownTables(const ModeOptions& options, const std::set<std::string>& known,
+                         Outcome& outcome) {
   for (const std::string& table : options.wanted_tables) {
     const bool is_known = std::ranges::any_of(known, [&](const std::string& name) {
       return base::ToLower(name) == base::ToLower(table);
@@ -221,11 +221,11 @@ Status ReduceFilterDb(std::span<const RankPart> ranks, const ModeOptions& option
     }
   }
   SONDE_RETURN_IF_ERROR(RemoveOthers(options, folders));
-  SayUnknownTables(options, tables, outcome);
-  Say(outcome, "cluster.filtered",
-      {std::to_string(folders.size()), base::FormatBytes(sum.bytes_before),
-       base::FormatBytes(sum.bytes_after), std::to_string(sum.rows_before),
-       std::to_string(sum.rows_after), RootOf(options)})
+  ReportUnknownTables(options, tables, outcome);
+  AddFinding(outcome, "cluster.filtered",
+             {std::to_string(folders.size()), base::FormatBytes(sum.bytes_before),
+              base::FormatBytes(sum.bytes_after), std::to_string(sum.rows_before),
+              std::to_string(sum.rows_after), RootOf(options)})
       .value = static_cast<double>(sum.bytes_after);
   return {};
 }

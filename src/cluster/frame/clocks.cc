@@ -6,8 +6,8 @@
 
 #include "base/hash.h"
 #include "base/strings.h"
+#include "cluster/frame/add_finding.h"
 #include "cluster/frame/facts.h"
-#include "cluster/frame/say.h"
 #include "recipes/communication/host_clocks.h"
 #include "recipes/trace/device_view.h"
 
@@ -52,8 +52,8 @@ std::string NameOf(const recipes::HostClock& clock, const std::vector<Member>& m
   return Concat("rank ", std::to_string(members[clock.ranks.front()].rank));
 }
 
-std::string SayRow(const ClockRow& row, const std::string& first) {
-  return Concat(recipes::SayClock(row.host, row.ranks, row.ahead_ns, first),
+std::string DescribeClockRow(const ClockRow& row, const std::string& first) {
+  return Concat(recipes::DescribeClock(row.host, row.ranks, row.ahead_ns, first),
                 row.is_corrected != 0 ? ": its times are moved by that; --keep_clocks leaves them"
                                       : ": its times are left as they are");
 }
@@ -92,7 +92,7 @@ Clocks FindClocks(std::span<const RankPart> ranks, const ModeOptions& options, O
                            .count = static_cast<int64_t>(clock.count),
                            .is_corrected = is_corrected});
     if (clock.ahead_ns == 0) continue;
-    outcome.notices.push_back(SayRow(clocks.rows.back(), NameOf(found.front(), members)));
+    outcome.notices.push_back(DescribeClockRow(clocks.rows.back(), NameOf(found.front(), members)));
     if (!is_corrected) continue;
     for (const int32_t rank : own) clocks.ahead_ns[rank] = clock.ahead_ns;
   }

@@ -43,8 +43,8 @@ int32_t NumberOfName(std::string_view name) {
 
 // Of the ranks that the job had, `world`, 0 where that is not known: then of those between what is
 // there, since ranks of one host of several need not begin at 0.
-void SayGaps(const std::map<int32_t, job::Trace>& by_rank, int32_t world,
-             std::vector<std::string>& notices) {
+void ReportGaps(const std::map<int32_t, job::Trace>& by_rank, int32_t world,
+                std::vector<std::string>& notices) {
   if (by_rank.empty()) return;
   // A number beyond the world is of another job, or ours: nothing is known then.
   const bool is_known = world > by_rank.rbegin()->first;
@@ -94,7 +94,7 @@ class Runner {
     for (const auto& [place, twins] : twins_) traces.push_back(ranks_[place].trace);
     if (traces.empty()) return;
     const MapOne map = [this](const job::TraceInHand& trace) { return MapTrace(trace); };
-    const auto failures = options_.over ? options_.over(traces, needs_, map, SayClocks())
+    const auto failures = options_.over ? options_.over(traces, needs_, map, ReportClocks())
                                         : OverFiles(std::move(traces), map);
     failures_.insert(failures_.end(), failures.begin(), failures.end());
     FailTwins();
@@ -121,7 +121,7 @@ class Runner {
     run.threads = options_.threads;
     run.progress = progress ? &*progress : nullptr;
     run.keeps_clocks = mode_options_.keeps_clocks;
-    run.say_clocks = SayClocks();
+    run.report_clocks = ReportClocks();
     run.notify = options_.notify;
     auto failures = opened->failures;
     const auto others = job::RunOverTraces(
@@ -132,7 +132,7 @@ class Runner {
     return failures;
   }
 
-  job::Say SayClocks() const {
+  job::NoticeSink ReportClocks() const {
     if (ShowsClocks() || !options_.notify) return {};
     return [this](std::string_view line) {
       options_.notify(Concat(line, "; sonde cluster --keep_clocks leaves it"));
@@ -205,7 +205,7 @@ class Runner {
       SONDE_RETURN_IF_ERROR(mode_.map(input, part));
       if (part.empty()) SONDE_RETURN_IF_ERROR(WhyEmpty(trace.data));
       parts_[place] = std::move(part);
-      SayIssues(ranks_[place], trace.data);
+      ReportIssues(ranks_[place], trace.data);
     }
     return {};
   }
@@ -223,7 +223,7 @@ class Runner {
   }
 
   // Who reads the table should know what of a rank it does not speak for.
-  void SayIssues(const Rank& rank, const recipes::TraceData& data) {
+  void ReportIssues(const Rank& rank, const recipes::TraceData& data) {
     const std::vector<std::string> wrong = recipes::IssueTexts(data.issues);
     if (wrong.empty() || !options_.notify) return;
     const std::scoped_lock lock(mutex_);
@@ -331,7 +331,7 @@ Result<RankChoice> ChooseRanks(const job::Job& job, const SeenRanks& seen,
                                     "loader), and count as no ranks"));
   }
   NumberOthers(others, by_rank, choice.notices);
-  if (wanted.empty()) SayGaps(by_rank, seen.world, choice.notices);
+  if (wanted.empty()) ReportGaps(by_rank, seen.world, choice.notices);
   std::vector<int32_t> unknown;
   for (const int32_t rank : wanted) {
     if (!by_rank.contains(rank)) unknown.push_back(rank);

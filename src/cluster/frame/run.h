@@ -48,15 +48,15 @@ struct SeenRanks {
 Result<RankChoice> ChooseRanks(const job::Job& job, const SeenRanks& seen,
                                const std::vector<int32_t>& wanted);
 
-// Goes over traces and says which failed. `say_clocks` may be empty (job::RunOptions).
+// Goes over traces and says which failed. `report_clocks` may be empty (job::RunOptions).
 using MapOne = std::function<Status(const job::TraceInHand& trace)>;
 using OverTraces = std::function<std::vector<job::TraceFailure>(
     const std::vector<job::Trace>& traces, const recipes::Needs& needs, const MapOne& map,
-    const job::Say& say_clocks)>;
+    const job::NoticeSink& report_clocks)>;
 
 struct RunOptions {
   int threads = 1;
-  job::Say notify;
+  job::NoticeSink notify;
   bool shows_progress = false;
   // Of who has the traces open already; else they are opened.
   OverTraces over = {};

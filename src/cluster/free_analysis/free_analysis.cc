@@ -22,8 +22,8 @@
 #include <utility>
 
 #include "base/strings.h"
+#include "cluster/frame/add_finding.h"
 #include "cluster/frame/facts.h"
-#include "cluster/frame/say.h"
 #include "cluster/frame/statistics.h"
 #include "recipes/intervals.h"
 
@@ -245,21 +245,21 @@ Status MapFreeAnalysis(const RankInput& rank, Part& part) {
   return {};
 }
 
-void SayCauses(const std::array<double, static_cast<size_t>(Cause::kCauses)>& us,
-               const FreeRow& longest, Outcome& outcome) {
+void ReportCauses(const std::array<double, static_cast<size_t>(Cause::kCauses)>& us,
+                  const FreeRow& longest, Outcome& outcome) {
   double all = 0;
   for (const double part : us) all += part;
   const auto share = [&](Cause cause) { return Percent(us[static_cast<size_t>(cause)], all); };
-  recipes::Finding& finding = Say(
+  recipes::Finding& finding = AddFinding(
       outcome, "cluster.longest_free",
       {std::to_string(longest.rank), Duration(longest.duration_us * 1e3), longest.reason}, kFree);
   finding.rank = longest.rank;
   finding.value = longest.duration_us;
   finding.unit = "us";
-  Say(outcome, "cluster.free_causes",
-      {share(Cause::kFramework), share(Cause::kInterface), share(Cause::kTasks),
-       share(Cause::kUnknown)},
-      kFree);
+  AddFinding(outcome, "cluster.free_causes",
+             {share(Cause::kFramework), share(Cause::kInterface), share(Cause::kTasks),
+              share(Cause::kUnknown)},
+             kFree);
 }
 
 Status ReduceFreeAnalysis(std::span<const RankPart> ranks, const ModeOptions& /*options*/,
@@ -276,7 +276,7 @@ Status ReduceFreeAnalysis(std::span<const RankPart> ranks, const ModeOptions& /*
   const auto longest = std::max_element(rows.begin(), rows.end(), [](const auto& a, const auto& b) {
     return a.duration_us < b.duration_us;
   });
-  SayCauses(us, *longest, outcome);
+  ReportCauses(us, *longest, outcome);
   return {};
 }
 

@@ -11,8 +11,8 @@
 #include <set>
 
 #include "base/strings.h"
+#include "cluster/frame/add_finding.h"
 #include "cluster/frame/mode.h"
-#include "cluster/frame/say.h"
 
 namespace sonde::cluster {
 namespace {
@@ -45,13 +45,13 @@ Status MapFreqAnalysis(const RankInput& rank, Part& part) {
 }
 
 // Of what most ranks do nothing is said.
-void SayFrequencies(std::span<const RankPart> ranks, const std::map<std::string, int>& counts,
-                    Outcome& outcome) {
+void ReportFrequencies(std::span<const RankPart> ranks, const std::map<std::string, int>& counts,
+                       Outcome& outcome) {
   const auto most =
       std::max_element(counts.begin(), counts.end(),
                        [](const auto& a, const auto& b) { return a.second < b.second; });
   if (counts.size() == 1) {
-    Say(outcome, "cluster.even_frequency", {most->first}, kAbnormalFrequency);
+    AddFinding(outcome, "cluster.even_frequency", {most->first}, kAbnormalFrequency);
     return;
   }
   for (const RankPart& rank : ranks) {
@@ -63,10 +63,10 @@ void SayFrequencies(std::span<const RankPart> ranks, const std::map<std::string,
     if (text == most->first) continue;
     const bool is_idling = text == "800, 1800";
     recipes::Finding& finding =
-        is_idling
-            ? Say(outcome, "cluster.idle_frequency", {std::to_string(rank.rank)}, kFreeFrequency)
-            : Say(outcome, "cluster.other_frequency",
-                  {std::to_string(rank.rank), text, most->first}, kAbnormalFrequency);
+        is_idling ? AddFinding(outcome, "cluster.idle_frequency", {std::to_string(rank.rank)},
+                               kFreeFrequency)
+                  : AddFinding(outcome, "cluster.other_frequency",
+                               {std::to_string(rank.rank), text, most->first}, kAbnormalFrequency);
     finding.rank = rank.rank;
     if (!is_idling) finding.severity = "warning";
   }
@@ -93,7 +93,7 @@ Status ReduceFreqAnalysis(std::span<const RankPart> ranks, const ModeOptions& /*
     }
   }
   outcome.tables = {TableOf(kFreeFrequency, idling), TableOf(kAbnormalFrequency, abnormal)};
-  SayFrequencies(ranks, counts, outcome);
+  ReportFrequencies(ranks, counts, outcome);
   return {};
 }
 

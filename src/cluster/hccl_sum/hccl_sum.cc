@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "base/strings.h"
+#include "cluster/frame/add_finding.h"
 #include "cluster/frame/facts.h"
-#include "cluster/frame/say.h"
 
 namespace sonde::cluster {
 namespace {
@@ -119,19 +119,20 @@ std::vector<HcclGroupRow> GroupRows(std::span<const RankPart> ranks) {
   return rows;
 }
 
-void SayLongest(const std::vector<HcclAllRow>& all, const std::vector<HcclTopRow>& top,
-                Outcome& outcome) {
+void ReportLongest(const std::vector<HcclAllRow>& all, const std::vector<HcclTopRow>& top,
+                   Outcome& outcome) {
   const auto most = std::max_element(
       all.begin(), all.end(), [](const auto& a, const auto& b) { return a.sum_ns < b.sum_ns; });
   double sum_ns = 0;
   for (const HcclAllRow& row : all) sum_ns += row.sum_ns;
-  Say(outcome, "cluster.share_of_kind", {most->op_type, Percent(most->sum_ns, sum_ns)}, kHcclAll);
+  AddFinding(outcome, "cluster.share_of_kind", {most->op_type, Percent(most->sum_ns, sum_ns)},
+             kHcclAll);
   const HcclTopRow& longest = top.front();
-  Say(outcome, "cluster.longest_operation",
-      {longest.op_name, Duration(longest.mean_ns), std::to_string(longest.count),
-       Duration(longest.min_ns), std::to_string(longest.min_rank), Duration(longest.max_ns),
-       std::to_string(longest.max_rank)},
-      kHcclTop);
+  AddFinding(outcome, "cluster.longest_operation",
+             {longest.op_name, Duration(longest.mean_ns), std::to_string(longest.count),
+              Duration(longest.min_ns), std::to_string(longest.min_rank), Duration(longest.max_ns),
+              std::to_string(longest.max_rank)},
+             kHcclTop);
 }
 
 Status ReduceHcclSum(std::span<const RankPart> ranks, const ModeOptions& options,
@@ -142,7 +143,7 @@ Status ReduceHcclSum(std::span<const RankPart> ranks, const ModeOptions& options
       Longest(ranks, options.top_num > 0 ? static_cast<size_t>(options.top_num) : kTop);
   outcome.tables = {TableOf(kHcclAll, all), TableOf(kHcclRank, OfRanks(ranks)),
                     TableOf(kHcclTop, top), TableOf(kHcclGroup, GroupRows(ranks))};
-  if (!all.empty()) SayLongest(all, top, outcome);
+  if (!all.empty()) ReportLongest(all, top, outcome);
   return {};
 }
 

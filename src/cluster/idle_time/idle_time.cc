@@ -16,9 +16,9 @@
 #include <utility>
 
 #include "base/strings.h"
+#include "cluster/frame/add_finding.h"
 #include "cluster/frame/facts.h"
 #include "cluster/frame/host_calls.h"
-#include "cluster/frame/say.h"
 
 namespace sonde::cluster {
 namespace {
@@ -85,7 +85,7 @@ Status MapIdleTime(const RankInput& rank, Part& part) {
 }
 
 // The stream of a rank with most work says what the rank waited for.
-void SayIdle(const std::vector<IdleRow>& rows, Outcome& outcome) {
+void ReportIdle(const std::vector<IdleRow>& rows, Outcome& outcome) {
   std::map<int64_t, const IdleRow*> main;
   for (const IdleRow& row : rows) {
     const IdleRow*& found = main[row.rank];
@@ -100,17 +100,17 @@ void SayIdle(const std::vector<IdleRow>& rows, Outcome& outcome) {
   });
   const IdleRow& row = *worst->second;
   if (row.idle_ns == 0) {
-    Say(outcome, "cluster.no_idle", {}, kIdle);
+    AddFinding(outcome, "cluster.no_idle", {}, kIdle);
     return;
   }
   const auto of_idle = [&](int64_t ns) {
     return Percent(static_cast<double>(ns), static_cast<double>(row.idle_ns));
   };
   recipes::Finding& finding =
-      Say(outcome, "cluster.idle",
-          {std::to_string(row.rank), Percent(share(row), 1), std::to_string(row.stream_id),
-           of_idle(row.host_ns), of_idle(row.kernel_ns), of_idle(row.other_ns)},
-          kIdle);
+      AddFinding(outcome, "cluster.idle",
+                 {std::to_string(row.rank), Percent(share(row), 1), std::to_string(row.stream_id),
+                  of_idle(row.host_ns), of_idle(row.kernel_ns), of_idle(row.other_ns)},
+                 kIdle);
   finding.rank = row.rank;
   finding.value = share(row);
 }
@@ -123,7 +123,7 @@ Status ReduceIdleTime(std::span<const RankPart> ranks, const ModeOptions& /*opti
     rows.insert(rows.end(), own.begin(), own.end());
   }
   outcome.tables = {TableOf(kIdle, rows)};
-  SayIdle(rows, outcome);
+  ReportIdle(rows, outcome);
   return {};
 }
 

@@ -16,8 +16,8 @@
 
 #include "base/shortened.h"
 #include "base/strings.h"
+#include "cluster/frame/add_finding.h"
 #include "cluster/frame/facts.h"
-#include "cluster/frame/say.h"
 #include "cluster/frame/statistics.h"
 #include "recipes/intervals.h"
 
@@ -161,16 +161,16 @@ Status MapKernelTime(const RankInput& rank, Part& part) {
   return {};
 }
 
-void SayKernels(const std::vector<KernelTimeRow>& kernels, const std::vector<OverlapRow>& overlaps,
-                Outcome& outcome) {
+void ReportKernels(const std::vector<KernelTimeRow>& kernels,
+                   const std::vector<OverlapRow>& overlaps, Outcome& outcome) {
   const auto longest =
       std::max_element(kernels.begin(), kernels.end(),
                        [](const auto& a, const auto& b) { return a.sum_ns < b.sum_ns; });
   recipes::Finding& finding =
-      Say(outcome, "cluster.kernel_time",
-          {base::Shortened(longest->name), Duration(longest->sum_ns), std::to_string(longest->rank),
-           Fixed(longest->percent, 1), longest->type},
-          kKernels);
+      AddFinding(outcome, "cluster.kernel_time",
+                 {base::Shortened(longest->name), Duration(longest->sum_ns),
+                  std::to_string(longest->rank), Fixed(longest->percent, 1), longest->type},
+                 kKernels);
   finding.rank = longest->rank;
   const OverlapRow* least = nullptr;
   for (const OverlapRow& row : overlaps) {
@@ -178,10 +178,10 @@ void SayKernels(const std::vector<KernelTimeRow>& kernels, const std::vector<Ove
     if (least == nullptr || row.percent < least->percent) least = &row;
   }
   if (least == nullptr) return;
-  Say(outcome, "cluster.overlap",
-      {std::to_string(least->rank), Fixed(least->percent, 1),
-       Duration(static_cast<double>(least->communicating_ns - least->overlap_ns))},
-      kOverlap);
+  AddFinding(outcome, "cluster.overlap",
+             {std::to_string(least->rank), Fixed(least->percent, 1),
+              Duration(static_cast<double>(least->communicating_ns - least->overlap_ns))},
+             kOverlap);
 }
 
 template <class Row>
@@ -203,7 +203,7 @@ Status ReduceKernelTime(std::span<const RankPart> ranks, const ModeOptions& /*op
   });
   outcome.tables = {TableOf(kTypes, RowsOf<KernelTypeRow>(ranks)), TableOf(kKernels, kernels),
                     TableOf(kOverlap, overlaps)};
-  SayKernels(kernels, overlaps, outcome);
+  ReportKernels(kernels, overlaps, outcome);
   return {};
 }
 

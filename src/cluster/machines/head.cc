@@ -22,13 +22,13 @@ using Clock = std::chrono::steady_clock;
 
 }  // namespace
 
-Head::Head(std::unique_ptr<Meeting> meeting, const Place& place, RunOptions run)
-    : meeting_(std::move(meeting)), place_(place), run_(std::move(run)) {}
+Head::Head(std::unique_ptr<Rendezvous> rendezvous, const Place& place, RunOptions run)
+    : rendezvous_(std::move(rendezvous)), place_(place), run_(std::move(run)) {}
 
 Result<std::unique_ptr<Head>> Head::Gather(const std::string& folder, const Place& place,
                                            std::chrono::seconds patience, RunOptions run) {
-  SONDE_ASSIGN_OR_RETURN(auto meeting, Meeting::Open(folder));
-  std::unique_ptr<Head> head(new Head(std::move(meeting), place, std::move(run)));
+  SONDE_ASSIGN_OR_RETURN(auto rendezvous, Rendezvous::Open(folder));
+  std::unique_ptr<Head> head(new Head(std::move(rendezvous), place, std::move(run)));
   head->WaitForHellos(patience);
   return head;
 }
@@ -36,7 +36,7 @@ Result<std::unique_ptr<Head>> Head::Gather(const std::string& folder, const Plac
 Head::~Head() {
   // Who has not read it before the folder goes would miss it.
   if (Post(Wish::kEnd, "", "", {}, NoShares()).ok()) Collect();
-  meeting_->Close();
+  rendezvous_->Close();
 }
 
 Head::Shares Head::NoShares() const { return Shares(static_cast<size_t>(place_.count)); }
@@ -59,7 +59,7 @@ void Head::WaitForHellos(std::chrono::seconds patience) {
   const auto end = Clock::now() + patience;
   for (Patience wait; !awaited.empty() && Clock::now() < end; wait.Wait()) {
     std::erase_if(awaited, [this](int32_t process) {
-      const auto message = meeting_->Take(Concat("hello.", std::to_string(process)));
+      const auto message = rendezvous_->Take(Concat("hello.", std::to_string(process)));
       if (!message.ok() || !*message) return false;
       messages::Hello hello;
       std::string_view bytes = **message;
@@ -83,12 +83,12 @@ Status Head::Post(Wish wish, const std::string& folder, const std::string& mode,
                   const ModeOptions& options, const Shares& shares) {
   std::string bytes;
   serial::Put(Ask{wish, folder, mode, options, shares}, bytes);
-  return meeting_->Leave(Concat("ask.", std::to_string(asked_++)), bytes);
+  return rendezvous_->Leave(Concat("ask.", std::to_string(asked_++)), bytes);
 }
 
 std::optional<Answer> Head::AnswerOf(int32_t process) {
-  const auto message =
-      meeting_->Take(Concat("answer.", std::to_string(asked_ - 1), ".", std::to_string(process)));
+  const auto message = rendezvous_->Take(
+      Concat("answer.", std::to_string(asked_ - 1), ".", std::to_string(process)));
   if (!message.ok() || !*message) return std::nullopt;
   Answer answer;
   std::string_view bytes = **message;
@@ -101,7 +101,7 @@ Head::Answers Head::Collect() {
   std::set<int32_t> awaited = there_;
   for (Patience wait; !awaited.empty();) {
     std::erase_if(awaited, [&](int32_t process) {
-      const bool is_there = meeting_->IsThere(process);  // before the look: it may end after
+      const bool is_there = rendezvous_->IsThere(process);  // before the look: it may end after
       auto& answer = answers[static_cast<size_t>(process)];
       answer = AnswerOf(process);
       if (!answer && !is_there) Lose(process, "has ended before it was done");

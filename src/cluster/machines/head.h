@@ -18,15 +18,15 @@
 
 #include "cluster/frame/run.h"
 #include "cluster/machines/launch.h"
-#include "cluster/machines/meeting.h"
 #include "cluster/machines/messages.h"
+#include "cluster/machines/rendezvous.h"
 
 namespace sonde::cluster {
 
 class Head final : public Hosts {
  public:
-  // Opens the meeting and waits for the others as long as `patience`. `run`: how this process reads
-  // its own share.
+  // Opens the rendezvous and waits for the others as long as `patience`. `run`: how this process
+  // reads its own share.
   static Result<std::unique_ptr<Head>> Gather(const std::string& folder, const Place& place,
                                               std::chrono::seconds patience, RunOptions run);
   ~Head() override;  // lets the others go
@@ -47,7 +47,7 @@ class Head final : public Hosts {
   using Shares = std::vector<std::vector<messages::WantedRank>>;  // by process
   using Answers = std::vector<std::optional<messages::Answer>>;   // by process
 
-  Head(std::unique_ptr<Meeting> meeting, const Place& place, RunOptions run);
+  Head(std::unique_ptr<Rendezvous> rendezvous, const Place& place, RunOptions run);
   void WaitForHellos(std::chrono::seconds patience);
   Shares NoShares() const;
   Status Post(messages::Wish wish, const std::string& folder, const std::string& mode,
@@ -68,7 +68,7 @@ class Head final : public Hosts {
   Result<MappedRanks> PutTogether(const std::vector<Rank>& ranks,
                                   const std::vector<int32_t>& readers, const Answers& answers);
 
-  std::unique_ptr<Meeting> meeting_;
+  std::unique_ptr<Rendezvous> rendezvous_;
   Place place_;
   RunOptions run_;
   std::set<int32_t> there_;  // the others

@@ -11,7 +11,7 @@ namespace sonde::cluster {
 struct Place {
   int32_t number = 0;
   int32_t count = 1;
-  std::string_view said_by;  // name of the variable that tells the count
+  std::string_view given_by;  // name of the variable that tells the count
   bool is_shared() const { return count > 1; }
 };
 

@@ -39,10 +39,10 @@ const importers::Importer* ImporterOf(std::string_view name) {
   return nullptr;
 }
 
-Result<Ask> NextAsk(Meeting& meeting, const Place& place, int64_t number) {
+Result<Ask> NextAsk(Rendezvous& rendezvous, const Place& place, int64_t number) {
   for (Patience wait;; wait.Wait()) {
     SONDE_ASSIGN_OR_RETURN(const auto message,
-                           meeting.Take(Concat("ask.", std::to_string(number))));
+                           rendezvous.Take(Concat("ask.", std::to_string(number))));
     if (message) {
       Ask ask;
       std::string_view bytes = *message;
@@ -51,7 +51,7 @@ Result<Ask> NextAsk(Meeting& meeting, const Place& place, int64_t number) {
       if (is_whole) return ask;
       return base::CorruptDataError("process 0 asks for something that is not understood");
     }
-    if (!meeting.IsThere(0)) {
+    if (!rendezvous.IsThere(0)) {
       return base::UnavailableError("process 0 has ended without a word");
     }
   }
@@ -113,13 +113,13 @@ Answer MapShare(const Mode& mode, const std::vector<messages::WantedRank>& share
   return answer;
 }
 
-Status Serve(Meeting& meeting, const Place& place, const RunOptions& options) {
+Status Serve(Rendezvous& rendezvous, const Place& place, const RunOptions& options) {
   const std::string process = std::to_string(place.number);
   std::string hello;
   serial::Put(messages::Hello{ProgramOfThis(), HostOfThis()}, hello);
-  SONDE_RETURN_IF_ERROR(meeting.Leave(Concat("hello.", process), hello));
+  SONDE_RETURN_IF_ERROR(rendezvous.Leave(Concat("hello.", process), hello));
   for (int64_t number = 0;; ++number) {
-    SONDE_ASSIGN_OR_RETURN(const Ask ask, NextAsk(meeting, place, number));
+    SONDE_ASSIGN_OR_RETURN(const Ask ask, NextAsk(rendezvous, place, number));
     Answer answer;
     if (ask.wish == Wish::kSee) answer = SeeTraces(ask.folder);
     if (ask.wish == Wish::kMap) {
@@ -130,7 +130,7 @@ Status Serve(Meeting& meeting, const Place& place, const RunOptions& options) {
     std::string bytes;
     serial::Put(answer, bytes);
     SONDE_RETURN_IF_ERROR(
-        meeting.Leave(Concat("answer.", std::to_string(number), ".", process), bytes));
+        rendezvous.Leave(Concat("answer.", std::to_string(number), ".", process), bytes));
     if (ask.wish == Wish::kEnd) return {};
   }
 }

@@ -8,8 +8,8 @@
 
 #include "cluster/frame/run.h"
 #include "cluster/machines/launch.h"
-#include "cluster/machines/meeting.h"
 #include "cluster/machines/messages.h"
+#include "cluster/machines/rendezvous.h"
 
 namespace sonde::cluster {
 
@@ -24,7 +24,7 @@ messages::Answer MapShare(const Mode& mode, const std::vector<messages::WantedRa
 
 // Of a process but the first: does what process 0 asks until it says that this is the end.
 // `options`: how it reads. Errors: process 0 is gone.
-Status Serve(Meeting& meeting, const Place& place, const RunOptions& options);
+Status Serve(Rendezvous& rendezvous, const Place& place, const RunOptions& options);
 
 // "0.1.0 84231" : processes with other programs do not understand each other.
 std::string ProgramOfThis();

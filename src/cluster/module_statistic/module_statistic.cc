@@ -13,8 +13,8 @@
 #include <utility>
 
 #include "base/strings.h"
+#include "cluster/frame/add_finding.h"
 #include "cluster/frame/facts.h"
-#include "cluster/frame/say.h"
 #include "cluster/modules/merged_calls.h"
 #include "cluster/modules/phases.h"
 
@@ -85,7 +85,7 @@ Status MapModuleStatistic(const RankInput& rank, Part& part) {
 }
 
 // The module with the most device time, and the rank that spends most in it.
-void SayModules(const std::vector<ModuleRow>& rows, const Covered& covered, Outcome& outcome) {
+void ReportModules(const std::vector<ModuleRow>& rows, const Covered& covered, Outcome& outcome) {
   std::map<std::string, std::map<int64_t, double>> by_module;  // by path, rank
   for (const ModuleRow& row : rows) {
     by_module[Concat(row.parent, row.parent.empty() ? "" : "/", row.module)][row.rank] +=
@@ -99,18 +99,18 @@ void SayModules(const std::vector<ModuleRow>& rows, const Covered& covered, Outc
   const auto most =
       std::max_element(by_module.begin(), by_module.end(),
                        [&](const auto& a, const auto& b) { return sum(a.second) < sum(b.second); });
-  Say(outcome, "cluster.module_time",
-      {most->first, Percent(sum(most->second), covered.in_modules_ns),
-       Percent(covered.in_modules_ns, covered.all_ns)},
-      kModules);
+  AddFinding(outcome, "cluster.module_time",
+             {most->first, Percent(sum(most->second), covered.in_modules_ns),
+              Percent(covered.in_modules_ns, covered.all_ns)},
+             kModules);
   if (most->second.size() < 2) return;
   const auto [least, longest] =
       std::minmax_element(most->second.begin(), most->second.end(),
                           [](const auto& a, const auto& b) { return a.second < b.second; });
-  recipes::Finding& finding = Say(outcome, "cluster.module_ranks",
-                                  {std::to_string(longest->first), Duration(longest->second),
-                                   std::to_string(least->first), Duration(least->second)},
-                                  kModules);
+  recipes::Finding& finding = AddFinding(outcome, "cluster.module_ranks",
+                                         {std::to_string(longest->first), Duration(longest->second),
+                                          std::to_string(least->first), Duration(least->second)},
+                                         kModules);
   finding.rank = longest->first;
 }
 
@@ -127,7 +127,7 @@ Status ReduceModuleStatistic(std::span<const RankPart> ranks, const ModeOptions&
     }
   }
   outcome.tables = {TableOf(kModules, rows)};
-  SayModules(rows, covered, outcome);
+  ReportModules(rows, covered, outcome);
   return {};
 }
 

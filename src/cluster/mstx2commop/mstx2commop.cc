@@ -23,8 +23,8 @@
 
 #include "base/host/json.h"
 #include "base/strings.h"
+#include "cluster/frame/add_finding.h"
 #include "cluster/frame/facts.h"
-#include "cluster/frame/say.h"
 
 namespace sonde::cluster {
 namespace {
@@ -166,11 +166,11 @@ Status ReduceMstx2commop(std::span<const RankPart> ranks, const ModeOptions& /*o
     return a.end_ns - a.begin_ns < b.end_ns - b.begin_ns;
   });
   if (longest == rows.end()) return {};
-  Say(outcome, "cluster.marked_operations",
-      {std::to_string(rows.size()), std::to_string(groups.size()), longest->name,
-       Duration(static_cast<double>(longest->end_ns - longest->begin_ns)),
-       std::to_string(longest->rank)},
-      kMstxOps);
+  AddFinding(outcome, "cluster.marked_operations",
+             {std::to_string(rows.size()), std::to_string(groups.size()), longest->name,
+              Duration(static_cast<double>(longest->end_ns - longest->begin_ns)),
+              std::to_string(longest->rank)},
+             kMstxOps);
   return {};
 }
 

@@ -19,9 +19,9 @@
 #include <vector>
 
 #include "base/strings.h"
+#include "cluster/frame/add_finding.h"
 #include "cluster/frame/facts.h"
 #include "cluster/frame/mode.h"
-#include "cluster/frame/say.h"
 #include "cluster/frame/statistics.h"
 
 namespace sonde::cluster {
@@ -252,18 +252,18 @@ std::vector<Row> OverRanks(const std::vector<MarkStatsRow>& marks, const Value& 
 }
 
 // Of those that all are on the host: the one whose longest exceeds its shortest most.
-void SayMarks(const std::vector<MstxCannRow>& rows, Outcome& outcome) {
+void ReportMarks(const std::vector<MstxCannRow>& rows, Outcome& outcome) {
   const auto most = std::max_element(rows.begin(), rows.end(), [](const auto& a, const auto& b) {
     return a.max_ns - a.min_ns < b.max_ns - b.min_ns;
   });
   if (most->max_ns == most->min_ns) {
-    Say(outcome, "cluster.marks_even", {std::to_string(rows.size())}, kMstxCann);
+    AddFinding(outcome, "cluster.marks_even", {std::to_string(rows.size())}, kMstxCann);
     return;
   }
-  Say(outcome, "cluster.marks",
-      {most->name, Duration(most->max_ns), std::to_string(most->max_rank), Duration(most->min_ns),
-       std::to_string(most->min_rank)},
-      kMstxCann)
+  AddFinding(outcome, "cluster.marks",
+             {most->name, Duration(most->max_ns), std::to_string(most->max_rank),
+              Duration(most->min_ns), std::to_string(most->min_rank)},
+             kMstxCann)
       .rank = most->max_rank;
 }
 
@@ -291,7 +291,7 @@ Status ReduceMstxSum(std::span<const RankPart> ranks, const ModeOptions& /*optio
                    [](const auto& a, const auto& b) { return a.cann_percent > b.cann_percent; });
   for (size_t i = 0; i < marks.size(); ++i) marks[i].index = static_cast<int64_t>(i);
   const auto on_host = OverRanks<MstxCannRow>(marks, [](const auto& mark) { return mark.cann_ns; });
-  if (!on_host.empty()) SayMarks(on_host, outcome);
+  if (!on_host.empty()) ReportMarks(on_host, outcome);
   outcome.tables = {
       TableOf(kMarkStats, marks),
       TableOf(kMstxFramework, OverRanks<MstxFrameworkRow>(

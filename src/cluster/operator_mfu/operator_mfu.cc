@@ -23,8 +23,8 @@
 #include "base/host/json.h"
 #include "base/shortened.h"
 #include "base/strings.h"
+#include "cluster/frame/add_finding.h"
 #include "cluster/frame/facts.h"
-#include "cluster/frame/say.h"
 #include "cluster/frame/statistics.h"
 #include "cluster/modules/merged_calls.h"
 
@@ -277,9 +277,9 @@ Status MapOperatorMfu(const RankInput& rank, Part& part) {
   return {};
 }
 
-void SayShares(const std::vector<OperatorMfuRow>& rows, Outcome& outcome) {
+void ReportShares(const std::vector<OperatorMfuRow>& rows, Outcome& outcome) {
   if (rows.empty()) {
-    Say(outcome, "cluster.no_mfu", {}, kOperators);
+    AddFinding(outcome, "cluster.no_mfu", {}, kOperators);
     return;
   }
   // The kernel in which most time is spent, over all ranks.
@@ -293,7 +293,8 @@ void SayShares(const std::vector<OperatorMfuRow>& rows, Outcome& outcome) {
       [](const auto& a, const auto& b) { return a.second.first < b.second.first; });
   const auto least = std::min_element(rows.begin(), rows.end(),
                                       [](const auto& a, const auto& b) { return a.mfu < b.mfu; });
-  Say(outcome, "cluster.mfu",
+  AddFinding(
+      outcome, "cluster.mfu",
       {base::Shortened(longest->first), Percent(longest->second.second, longest->second.first),
        Percent(least->mfu, 1), base::Shortened(least->kernel), std::to_string(least->rank)},
       kOperators);
@@ -313,7 +314,7 @@ Status ReduceOperatorMfu(std::span<const RankPart> ranks, const ModeOptions& /*o
   }
   outcome.notices.assign(troubles.begin(), troubles.end());
   outcome.tables = {TableOf(kOperators, operators), TableOf(kModuleMfu, modules)};
-  SayShares(operators, outcome);
+  ReportShares(operators, outcome);
   return {};
 }
 

@@ -22,10 +22,10 @@
 
 #include "base/host/json.h"
 #include "base/strings.h"
+#include "cluster/frame/add_finding.h"
 #include "cluster/frame/clocks.h"
 #include "cluster/frame/facts.h"
 #include "cluster/frame/host_calls.h"
-#include "cluster/frame/say.h"
 #include "cluster/frame/statistics.h"
 #include "importers/ascend/span.h"
 #include "importers/common/sqlite_reader.h"
@@ -196,7 +196,7 @@ std::vector<PairRow> Pair(std::span<const RankPart> ranks, const Clocks& clocks)
   return rows;
 }
 
-void SayPairs(const std::vector<PairRow>& pairs, Outcome& outcome) {
+void ReportPairs(const std::vector<PairRow>& pairs, Outcome& outcome) {
   std::map<std::pair<int64_t, int64_t>, std::vector<double>> lags;  // by ranks
   size_t whole = 0;
   for (const PairRow& pair : pairs) {
@@ -204,7 +204,8 @@ void SayPairs(const std::vector<PairRow>& pairs, Outcome& outcome) {
     ++whole;
     lags[{pair.from, pair.to}].push_back(pair.lag_ns);
   }
-  Say(outcome, "cluster.p2p_pairs",
+  AddFinding(
+      outcome, "cluster.p2p_pairs",
       {std::to_string(pairs.size()), std::to_string(whole), std::to_string(pairs.size() - whole)},
       kPairs);
   const auto worst = std::max_element(lags.begin(), lags.end(), [](const auto& a, const auto& b) {
@@ -216,11 +217,11 @@ void SayPairs(const std::vector<PairRow>& pairs, Outcome& outcome) {
   if (std::abs(mean) < kNoticeableNs) return;
   const bool receiver_waits = mean < 0;
   const auto& [from, to] = worst->first;
-  recipes::Finding& finding =
-      Say(outcome, "cluster.p2p_lag",
-          {std::to_string(receiver_waits ? from : to), std::to_string(receiver_waits ? to : from),
-           Duration(std::abs(mean)), std::to_string(worst->second.size())},
-          kPairs);
+  recipes::Finding& finding = AddFinding(
+      outcome, "cluster.p2p_lag",
+      {std::to_string(receiver_waits ? from : to), std::to_string(receiver_waits ? to : from),
+       Duration(std::abs(mean)), std::to_string(worst->second.size())},
+      kPairs);
   finding.rank = receiver_waits ? from : to;
   finding.value = std::abs(mean);
   finding.unit = "ns";
@@ -243,7 +244,7 @@ Status ReduceP2pPairing(std::span<const RankPart> ranks, const ModeOptions& opti
 
   outcome.tables = {TableOf(kP2p, rows), TableOf(kPairs, pairs)};
   if (!clocks.rows.empty()) outcome.tables.push_back(TableOf(kHostClocks, clocks.rows));
-  SayPairs(pairs, outcome);
+  ReportPairs(pairs, outcome);
   return {};
 }
 

@@ -19,8 +19,8 @@
 
 #include "base/host/json.h"
 #include "base/strings.h"
+#include "cluster/frame/add_finding.h"
 #include "cluster/frame/clocks.h"
-#include "cluster/frame/say.h"
 #include "cluster/pp_chart/schedule.h"
 #include "recipes/intervals.h"
 
@@ -161,7 +161,7 @@ Status MapPpChart(const RankInput& rank, Part& part) {
 }
 
 // The share of the pipeline's time, from its first part on any rank to its last, without a part.
-void SayBubbles(const std::vector<StepTaskRow>& rows, Outcome& outcome) {
+void ReportBubbles(const std::vector<StepTaskRow>& rows, Outcome& outcome) {
   int64_t first = INT64_MAX;
   int64_t last = INT64_MIN;
   std::map<int64_t, std::vector<recipes::Interval>> parts;
@@ -179,10 +179,11 @@ void SayBubbles(const std::vector<StepTaskRow>& rows, Outcome& outcome) {
   const auto [least, most] = std::minmax_element(busy.begin(), busy.end(), by_time);
   const auto all = static_cast<double>(last - first);
   const auto idle = [&](int64_t ns) { return Percent(all - static_cast<double>(ns), all); };
-  recipes::Finding& finding = Say(outcome, "cluster.bubbles",
-                                  {Duration(all), std::to_string(least->first), idle(least->second),
-                                   std::to_string(most->first), idle(most->second)},
-                                  kStepTasks);
+  recipes::Finding& finding =
+      AddFinding(outcome, "cluster.bubbles",
+                 {Duration(all), std::to_string(least->first), idle(least->second),
+                  std::to_string(most->first), idle(most->second)},
+                 kStepTasks);
   finding.rank = least->first;
 }
 
@@ -201,7 +202,7 @@ Status ReducePpChart(std::span<const RankPart> ranks, const ModeOptions& options
   }
   outcome.tables = {TableOf(kStepTasks, rows)};
   if (!clocks.rows.empty()) outcome.tables.push_back(TableOf(kHostClocks, clocks.rows));
-  SayBubbles(rows, outcome);
+  ReportBubbles(rows, outcome);
   return {};
 }
 

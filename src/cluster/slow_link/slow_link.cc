@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "base/strings.h"
+#include "cluster/frame/add_finding.h"
 #include "cluster/frame/facts.h"
-#include "cluster/frame/say.h"
 
 namespace sonde::cluster {
 namespace {
@@ -106,12 +106,12 @@ Status ReduceSlowLink(std::span<const RankPart> ranks, const ModeOptions& option
   const size_t most = options.top_num > 0 ? static_cast<size_t>(options.top_num) : kTop;
   if (rows.size() > most) rows.resize(most);
   outcome.tables = {TableOf(kSlowLink, rows), TableOf(kSlowLinkOp, shown)};
-  if (rows.empty()) Say(outcome, "cluster.no_slow_link", {}, kSlowLink);
+  if (rows.empty()) AddFinding(outcome, "cluster.no_slow_link", {}, kSlowLink);
   for (const SlowLinkRow& row : rows) {
-    recipes::Finding& finding =
-        Say(outcome, "cluster.slow_link",
-            {row.kind, Duration(row.max_ns), std::to_string(row.max_rank), Duration(row.median_ns)},
-            kSlowLink);
+    recipes::Finding& finding = AddFinding(
+        outcome, "cluster.slow_link",
+        {row.kind, Duration(row.max_ns), std::to_string(row.max_rank), Duration(row.median_ns)},
+        kSlowLink);
     finding.severity = "warning";
     finding.rank = row.max_rank;
   }

@@ -71,11 +71,11 @@ std::vector<Grown> GrownOf(const std::map<std::string_view, TaskSum>& own,
                            std::map<std::string_view, TaskSum> RankSums::* member) {
   std::vector<Grown> list;
   for (const auto& [name, sum] : own) {
-    const double middle = MiddleOf(others, [&](const RankSums& rank) {
+    const double median = MedianOf(others, [&](const RankSums& rank) {
       const auto found = (rank.*member).find(name);
       return found == (rank.*member).end() ? 0 : found->second.ns;
     });
-    list.push_back({name, sum.ns - middle, middle, sum.ts});
+    list.push_back({name, sum.ns - median, median, sum.ts});
   }
   std::sort(list.begin(), list.end(), [](const Grown& a, const Grown& b) { return a.ns > b.ns; });
   return list;
@@ -83,7 +83,7 @@ std::vector<Grown> GrownOf(const std::map<std::string_view, TaskSum>& own,
 
 Cause HostCause(const RankSums& own, const std::vector<RankSums>& others, double ns) {
   Cause cause{.kind = CauseKind::kHost, .ns = ns, .own = own.late};
-  cause.others = MiddleOf(others, [](const RankSums& rank) { return rank.late; });
+  cause.others = MedianOf(others, [](const RankSums& rank) { return rank.late; });
   const std::vector<Grown> grown = GrownOf(own.host, others, &RankSums::host);
   if (grown.empty() || grown.front().ns < kExplained * ns) return cause;
   const Grown* best = &grown.front();
@@ -101,7 +101,7 @@ Cause HostCause(const RankSums& own, const std::vector<RankSums>& others, double
 
 Cause CopyCause(const RankSums& own, const std::vector<RankSums>& others, double ns) {
   Cause cause{.kind = CauseKind::kCopy, .ns = ns, .own = own.copies};
-  cause.others = MiddleOf(others, [](const RankSums& rank) { return rank.copies; });
+  cause.others = MedianOf(others, [](const RankSums& rank) { return rank.copies; });
   const std::vector<Grown> grown = GrownOf(own.copy_names, others, &RankSums::copy_names);
   if (!grown.empty()) {
     cause.what = grown.front().name;
@@ -132,7 +132,7 @@ Cause SlowerCause(const KernelShares& kernels, const RankSums& own,
               .calls = slowest.common,
               .factor = slowest.common_ns > 0 ? slowest.slower_ns / slowest.common_ns : 0,
               .ts = slowest.ts};
-  const double mhz = MiddleOf(others, [](const RankSums& rank) { return rank.mhz; });
+  const double mhz = MedianOf(others, [](const RankSums& rank) { return rank.mhz; });
   if (!IsFrequency(kernels, own, mhz)) return cause;
   cause.kind = CauseKind::kFrequency;
   cause.own = own.mhz;
@@ -183,7 +183,7 @@ std::vector<Cause> CausesOf(const Role& role, const Excess& excess,
   std::vector<RankSums> others = SumsOfOthers(role, excess, slow);
   if (others.empty()) others = SumsOfOthers(role, excess, {});
   const auto grown = [&](double RankSums::* member) {
-    return own.*member - MiddleOf(others, [&](const RankSums& rank) { return rank.*member; });
+    return own.*member - MedianOf(others, [&](const RankSums& rank) { return rank.*member; });
   };
   const KernelShares kernels = ShareKernels(own, others);
   // Kernels may run beside each other: what they sum up to is brought to the time that is covered.

@@ -9,7 +9,7 @@ namespace sonde::cluster {
 namespace {
 
 constexpr double kDeviationOfMad = 1.4826;
-constexpr double kMiddleShare = 0.6;
+constexpr double kMedianStepShare = 0.6;
 
 // Of each rank: how far it lies from the others, and how far these lie apart.
 struct Standing {
@@ -25,11 +25,11 @@ std::vector<Standing> StandingsOf(const std::vector<double>& values) {
     for (size_t i = 0; i < values.size(); ++i) {
       if (i != rank) others.push_back(values[i]);
     }
-    const double middle = MedianOf(others);
-    if (middle <= 0) continue;
-    for (double& other : others) other = std::fabs(other - middle);
-    standings[rank] = {(values[rank] - middle) / middle,
-                       kDeviationOfMad * MedianOf(others) / middle};
+    const double median = MedianOf(others);
+    if (median <= 0) continue;
+    for (double& other : others) other = std::fabs(other - median);
+    standings[rank] = {(values[rank] - median) / median,
+                       kDeviationOfMad * MedianOf(others) / median};
   }
   return standings;
 }
@@ -38,14 +38,14 @@ std::vector<Standing> StandingsOf(const std::vector<double>& values) {
 // of two measures the one that the rise, or the times, leave alone.
 double SpreadOverSteps(const std::vector<double>& shares) {
   if (shares.size() < 3) return 0;
-  const double middle = MedianOf(shares);
-  std::vector<double> from_middle;
+  const double median = MedianOf(shares);
+  std::vector<double> from_median;
   std::vector<double> between;
   for (size_t step = 0; step < shares.size(); ++step) {
-    from_middle.push_back(std::fabs(shares[step] - middle));
+    from_median.push_back(std::fabs(shares[step] - median));
     if (step > 0) between.push_back(std::fabs(shares[step] - shares[step - 1]));
   }
-  return kDeviationOfMad * std::min(MedianOf(from_middle), MedianOf(between) / std::numbers::sqrt2);
+  return kDeviationOfMad * std::min(MedianOf(from_median), MedianOf(between) / std::numbers::sqrt2);
 }
 
 struct Rank {
@@ -189,7 +189,7 @@ std::vector<Excess> FindExcesses(const std::vector<std::vector<double>>& values)
     const double limit = ExcessLimit(count, standings[place].spread);
     // Of one step that took much longer the mean is above the limit, too.
     const bool is_always = standings[place].share >= limit &&
-                           MedianOf(rank.shares) >= kMiddleShare * standings[place].share;
+                           MedianOf(rank.shares) >= kMedianStepShare * standings[place].share;
     if (!is_always && !IsSlowAtTimes(rank, limit)) continue;
     Excess excess{.place = place, .share = standings[place].share};
     SetSteps(rank, is_always, limit, excess);

@@ -66,7 +66,7 @@ std::vector<Role> RolesOf(std::span<const RankPart> ranks) {
   for (auto& [kind, list] : kinds) {
     for (auto& [names, role] : list) {
       SetSteps(role);
-      for (const RankOfJob& rank : role.ranks) role.strays.push_back(StraysOf(rank));
+      for (const RankOfJob& rank : role.ranks) role.outliers.push_back(OutliersOf(rank));
       roles.push_back(std::move(role));
     }
   }

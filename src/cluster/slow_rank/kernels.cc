@@ -49,13 +49,13 @@ class Sharing {
 
   KernelShare Of(std::string_view name) const {
     const ByShapes& own = KernelsOf(own_, name);
-    const auto middle = [&](const auto& get) {
-      return MiddleOf(others_, [&](const RankSums& rank) { return get(KernelsOf(rank, name)); });
+    const auto median = [&](const auto& get) {
+      return MedianOf(others_, [&](const RankSums& rank) { return get(KernelsOf(rank, name)); });
     };
     KernelShare share{.name = name,
                       .own_count = Total(own).count,
-                      .count = middle([](const ByShapes& list) { return Total(list).count; })};
-    const double ns = Total(own).ns - middle([](const ByShapes& list) { return Total(list).ns; });
+                      .count = median([](const ByShapes& list) { return Total(list).count; })};
+    const double ns = Total(own).ns - median([](const ByShapes& list) { return Total(list).ns; });
     double most = 0;
     for (const auto& [shapes, sum] : own) AddShapes(name, shapes, sum, most, share);
     if (share.common == 0) AddByElements(name, own, share);
@@ -83,16 +83,16 @@ class Sharing {
     }
     const double common = std::min(sum.count, counts.empty() ? 0 : MedianOf(counts));
     if (common <= 0 || per_call.empty()) return;
-    const double middle = MedianOf(per_call);
-    const double slower = common * (sum.PerCall() - middle);
+    const double median = MedianOf(per_call);
+    const double slower = common * (sum.PerCall() - median);
     share.slower_ns += slower;
-    share.common_ns += common * middle;
+    share.common_ns += common * median;
     if (share.common > 0 && slower <= most) return;
     most = slower;
     share.shapes = shapes;
     share.common = common;
     share.own_per_call = sum.PerCall();
-    share.per_call = middle;
+    share.per_call = median;
     share.ts = sum.ts;
   }
 

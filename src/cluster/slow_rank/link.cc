@@ -39,8 +39,8 @@ std::vector<ByKind> TransfersOf(const Role& role, size_t rank) {
   return steps;
 }
 
-double Middle(const std::vector<std::vector<ByKind>>& ranks, size_t without, size_t step,
-              const Kind& kind) {
+double MedianPerCall(const std::vector<std::vector<ByKind>>& ranks, size_t without, size_t step,
+                     const Kind& kind) {
   std::vector<double> per_call;
   for (size_t rank = 0; rank < ranks.size(); ++rank) {
     const auto found = ranks[rank][step].find(kind);
@@ -62,12 +62,12 @@ Sum SumOf(const std::vector<std::vector<ByKind>>& ranks, size_t place) {
   for (size_t step = 0; step < ranks[place].size(); ++step) {
     double& excess = sum.excess.emplace_back(0);
     for (const auto& [kind, transfers] : ranks[place][step]) {
-      const double middle = Middle(ranks, place, step, kind);
-      if (middle < 0) continue;
-      const double difference = transfers.ns - transfers.count * middle;
+      const double median = MedianPerCall(ranks, place, step, kind);
+      if (median < 0) continue;
+      const double difference = transfers.ns - transfers.count * median;
       excess += difference;
       sum.own += transfers.ns;
-      sum.expected += transfers.count * middle;
+      sum.expected += transfers.count * median;
       sum.by_kind[kind] += difference;
     }
   }

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/strings.h"
-#include "cluster/frame/say.h"
+#include "cluster/frame/add_finding.h"
 #include "cluster/slow_rank/arrivals.h"
 #include "cluster/slow_rank/cause.h"
 #include "cluster/slow_rank/link.h"
@@ -18,20 +18,20 @@
 namespace sonde::cluster {
 namespace {
 
-// Without strays; kernels may run beside each other, so these are not all of what is computed.
+// Without outliers; kernels may run beside each other, so these are not all of what is computed.
 std::vector<std::vector<double>> OwnWork(const Role& role) {
   std::vector<std::vector<double>> values;
   for (size_t rank = 0; rank < role.ranks.size(); ++rank) {
     const RankOfJob& one = role.ranks[rank];
-    std::vector<int64_t> strays(one.Rows<WorkStep>().size(), 0);
-    for (size_t i = 0; i < role.strays[rank].size(); ++i) {
-      strays[static_cast<size_t>(one.Rows<WorkTasks>()[i].step)] += role.strays[rank][i];
+    std::vector<int64_t> outliers(one.Rows<WorkStep>().size(), 0);
+    for (size_t i = 0; i < role.outliers[rank].size(); ++i) {
+      outliers[static_cast<size_t>(one.Rows<WorkTasks>()[i].step)] += role.outliers[rank][i];
     }
     std::vector<double>& row = values.emplace_back();
     for (size_t step = 0; step < role.steps.size(); ++step) {
       const WorkStep& work = role.StepOf(rank, step);
-      const int64_t stray = strays[static_cast<size_t>(role.places[rank][step])];
-      row.push_back(static_cast<double>(work.own_ns() - std::min(stray, work.compute_ns / 2)));
+      const int64_t outlier = outliers[static_cast<size_t>(role.places[rank][step])];
+      row.push_back(static_cast<double>(work.own_ns() - std::min(outlier, work.compute_ns / 2)));
     }
   }
   return values;
@@ -189,7 +189,7 @@ void AddWork(const Role& role, std::vector<SlowWorkRow>& rows) {
     for (size_t rank = 0; rank < role.ranks.size(); ++rank) {
       own.push_back(static_cast<double>(role.StepOf(rank, step).own_ns()));
     }
-    const double middle = MedianOf(own);
+    const double median = MedianOf(own);
     for (size_t rank = 0; rank < role.ranks.size(); ++rank) {
       const WorkStep& work = role.StepOf(rank, step);
       rows.push_back({.rank = role.ranks[rank].rank(),
@@ -199,7 +199,7 @@ void AddWork(const Role& role, std::vector<SlowWorkRow>& rows) {
                       .free_ns = work.free_ns,
                       .late_ns = work.late_ns,
                       .exposed_ns = work.exposed_ns,
-                      .excess_ns = static_cast<int64_t>(own[rank] - middle),
+                      .excess_ns = static_cast<int64_t>(own[rank] - median),
                       .peer_count = static_cast<int64_t>(role.ranks.size()) - 1});
     }
   }
@@ -231,9 +231,9 @@ std::vector<SlowArrivalRow> ArrivalRows(std::span<const RankPart> ranks,
   return rows;
 }
 
-void SaySlow(const SlowRankOfJob& slow, Outcome& outcome) {
+void ReportSlow(const SlowRankOfJob& slow, Outcome& outcome) {
   const auto add = [&](std::string_view key, std::vector<std::string> arguments) {
-    recipes::Finding& finding = Say(outcome, key, std::move(arguments), kSlowCause);
+    recipes::Finding& finding = AddFinding(outcome, key, std::move(arguments), kSlowCause);
     finding.severity = "warning";
     finding.rank = slow.rank();
     finding.step = slow.role->steps[slow.excess.steps.front()];
@@ -285,13 +285,13 @@ void Explain(std::span<const RankPart> ranks, Outcome& outcome) {
   outcome.tables.push_back(TableOf(kSlowCause, causes));
   outcome.tables.push_back(TableOf(kSlowWork, work));
   outcome.tables.push_back(TableOf(kSlowArrival, ArrivalRows(ranks, slow)));
-  for (const SlowRankOfJob& one : slow) SaySlow(one, outcome);
+  for (const SlowRankOfJob& one : slow) ReportSlow(one, outcome);
   if (!slow.empty()) return;
   if (compared == 0) {
-    Say(outcome, "cluster.no_peers", {}, kSlowWork);
+    AddFinding(outcome, "cluster.no_peers", {}, kSlowWork);
   } else {
-    Say(outcome, "cluster.no_slow_work", {std::to_string(compared), Fixed(100 * kExcessShare, 0)},
-        kSlowWork);
+    AddFinding(outcome, "cluster.no_slow_work",
+               {std::to_string(compared), Fixed(100 * kExcessShare, 0)}, kSlowWork);
   }
 }
 

@@ -69,16 +69,16 @@ class Job {
   std::vector<RankPart> ranks_;
 };
 
-TEST(StraysOf, IsTheLongestCallWithoutTheOthersOfItsKind) {
+TEST(OutliersOf, IsTheLongestCallWithoutTheOthersOfItsKind) {
   Job job(kGroupOf, 3, 10);
   job.Lengthen(1, 2, 70'000, 70'000);
-  EXPECT_EQ(StraysOf(RankOfJob(job.at(1))), (std::vector<int64_t>{0, 0, 70'000}));
-  EXPECT_EQ(StraysOf(RankOfJob(job.at(0))), (std::vector<int64_t>{0, 0, 0}));
+  EXPECT_EQ(OutliersOf(RankOfJob(job.at(1))), (std::vector<int64_t>{0, 0, 70'000}));
+  EXPECT_EQ(OutliersOf(RankOfJob(job.at(0))), (std::vector<int64_t>{0, 0, 0}));
 }
 
-TEST(StraysOf, TakesNothingOfAKindThatIsCalledOnce) {
+TEST(OutliersOf, TakesNothingOfAKindThatIsCalledOnce) {
   const Job job(kGroupOf, 1, 1);
-  EXPECT_EQ(StraysOf(RankOfJob(job.at(1))), (std::vector<int64_t>{0}));
+  EXPECT_EQ(OutliersOf(RankOfJob(job.at(1))), (std::vector<int64_t>{0}));
 }
 
 TEST(Explain, DoesNotAccuseARankOfOneLongCall) {

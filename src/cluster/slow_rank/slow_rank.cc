@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "base/strings.h"
+#include "cluster/frame/add_finding.h"
 #include "cluster/frame/facts.h"
 #include "cluster/frame/host_calls.h"
-#include "cluster/frame/say.h"
 #include "cluster/slow_rank/reasons.h"
 #include "cluster/slow_rank/work.h"
 
@@ -131,15 +131,15 @@ Status ReduceSlowRank(std::span<const RankPart> ranks, const ModeOptions& /*opti
   std::stable_sort(found.ops.begin(), found.ops.end(),
                    [](const auto& a, const auto& b) { return a.ts < b.ts; });
   outcome.tables = {TableOf(kSlowRank, rows), TableOf(kSlowOp, found.ops)};
-  if (rows.empty()) Say(outcome, "cluster.no_last_rank", {}, kSlowRank);
+  if (rows.empty()) AddFinding(outcome, "cluster.no_last_rank", {}, kSlowRank);
   for (const SlowRankRow& row : rows) {
     const std::string rank = std::to_string(row.rank);
     const auto first = std::find_if(found.ops.begin(), found.ops.end(), [&](const auto& op) {
       const auto list = base::Split(op.ranks, ',');
       return std::find(list.begin(), list.end(), rank) != list.end();
     });
-    recipes::Finding& finding = Say(outcome, "cluster.last_rank",
-                                    {rank, std::to_string(row.votes), first->op_name}, kSlowRank);
+    recipes::Finding& finding = AddFinding(
+        outcome, "cluster.last_rank", {rank, std::to_string(row.votes), first->op_name}, kSlowRank);
     finding.severity = "warning";
     finding.rank = row.rank;
     finding.value = static_cast<double>(row.votes);

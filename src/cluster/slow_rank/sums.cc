@@ -6,9 +6,9 @@
 namespace sonde::cluster {
 namespace {
 
-void Add(const WorkTasks& tasks, int64_t stray_ns, TaskSum& sum) {
+void Add(const WorkTasks& tasks, int64_t outlier_ns, TaskSum& sum) {
   sum.count += static_cast<double>(tasks.count);
-  sum.ns += static_cast<double>(tasks.dur_ns - stray_ns);
+  sum.ns += static_cast<double>(tasks.dur_ns - outlier_ns);
   if (tasks.longest_ns > sum.longest_ns) {
     std::tie(sum.longest_ns, sum.ts) = std::pair(tasks.longest_ns, tasks.ts);
   }
@@ -38,10 +38,10 @@ RankSums SumsOf(const Role& role, size_t rank, const std::vector<size_t>& steps)
   for (size_t i = 0; i < rows.size(); ++i) {
     const WorkTasks& tasks = rows[i];
     if (!counts[static_cast<size_t>(tasks.step)]) continue;
-    const int64_t stray_ns = role.strays[rank][i];
+    const int64_t outlier_ns = role.outliers[rank][i];
     const std::string_view name = one.Text(tasks.name);
-    sums.compute -= static_cast<double>(stray_ns);
-    Add(tasks, stray_ns,
+    sums.compute -= static_cast<double>(outlier_ns);
+    Add(tasks, outlier_ns,
         tasks.kind == WorkKind::kCopy ? sums.copy_names[name]
                                       : sums.kernels[name][one.Text(tasks.shapes)]);
   }

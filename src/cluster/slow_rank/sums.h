@@ -38,7 +38,7 @@ RankSums SumsOf(const Role& role, size_t rank, const std::vector<size_t>& steps)
 
 // The middle of what `get` gives of each.
 template <class Get>
-double MiddleOf(const std::vector<RankSums>& ranks, const Get& get) {
+double MedianOf(const std::vector<RankSums>& ranks, const Get& get) {
   std::vector<double> values;
   values.reserve(ranks.size());
   for (const RankSums& rank : ranks) values.push_back(get(rank));

@@ -1,8 +1,8 @@
 #include "cluster/slow_rank/words.h"
 
 #include "base/strings.h"
+#include "cluster/frame/add_finding.h"
 #include "cluster/frame/facts.h"
-#include "cluster/frame/say.h"
 
 namespace sonde::cluster {
 namespace {

@@ -298,7 +298,7 @@ class Reader {
   }
 
   // Names that say nothing of what was done: steps, and what stands for a thread as a whole.
-  bool SaysNothing(int32_t slice) const {
+  bool IsUninformative(int32_t slice) const {
     return data_.Name(data_.Slice(slice).name).starts_with("ProfilerStep");
   }
 
@@ -325,7 +325,7 @@ class Reader {
     std::map<std::pair<int32_t, int32_t>, WorkHost> sums;
     for (const int32_t id : data_.preorder) {
       const int64_t ns = self[static_cast<size_t>(id)];
-      if (ns <= 0 || SaysNothing(id)) continue;
+      if (ns <= 0 || IsUninformative(id)) continue;
       const store::SliceRow& slice = data_.Slice(id);
       // Where most of it lies: steps begin on the device later than on the host.
       const int32_t step = StepAt(slice.ts + (data_.EndNs(slice) - slice.ts) / 2);

@@ -49,7 +49,7 @@ bool ComparesRuns(const Mode& mode) {
 
 class TablesOfModes final : public store::MadeTables {
  public:
-  TablesOfModes(RunMode run, job::Say complain)
+  TablesOfModes(RunMode run, job::NoticeSink complain)
       : run_(std::move(run)), complain_(std::move(complain)) {
     for (const ModeTable& table : ModeTables()) tables_.push_back(table.info->result);
   }
@@ -80,14 +80,14 @@ class TablesOfModes final : public store::MadeTables {
     if (known != outcomes_.end()) return &known->second;
     auto result = run_(mode);
     if (!result.ok()) return std::move(result).status().Annotate(mode.name);
-    for (const std::string& line : job::SayFailures(result->failures)) {
+    for (const std::string& line : job::DescribeFailures(result->failures)) {
       complain_(Concat(line, "; the tables of ", mode.name, " are without it"));
     }
     return &outcomes_.emplace(&mode, std::move(result->outcome)).first->second;
   }
 
   const RunMode run_;
-  const job::Say complain_;
+  const job::NoticeSink complain_;
   std::vector<store::ResultInfo> tables_;
   mutable std::mutex mutex_;
   mutable std::map<const Mode*, Outcome> outcomes_;
@@ -100,7 +100,7 @@ const std::vector<ModeTable>& ModeTables() {
   return tables;
 }
 
-std::shared_ptr<const store::MadeTables> MakeModeTables(RunMode run, job::Say complain) {
+std::shared_ptr<const store::MadeTables> MakeModeTables(RunMode run, job::NoticeSink complain) {
   return std::make_shared<TablesOfModes>(std::move(run), std::move(complain));
 }
 
@@ -138,7 +138,7 @@ RunMode RunOverStore(store::StoreFile file, int threads) {
     RunOptions options;
     options.threads = threads;
     options.over = [&](const std::vector<job::Trace>& /*it*/, const recipes::Needs& needs,
-                       const MapOne& map, const job::Say& /*one clock*/) {
+                       const MapOne& map, const job::NoticeSink& /*one clock*/) {
       return job::RunOverTraces(
           std::span(&file, 1), needs, {.threads = threads},
           [&](const job::TraceInHand& trace, size_t /*place*/) { return map(trace); });

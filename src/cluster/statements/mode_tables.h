@@ -33,7 +33,7 @@ const std::vector<ModeTable>& ModeTables();
 using RunMode = std::function<Result<RunResult>(const Mode& mode)>;
 
 // `complain`: gets a line for each rank that a table is without.
-std::shared_ptr<const store::MadeTables> MakeModeTables(RunMode run, job::Say complain);
+std::shared_ptr<const store::MadeTables> MakeModeTables(RunMode run, job::NoticeSink complain);
 
 // Of the traces below `path`, for MakeModeTables. `base_path`: for modes that compare with another
 // run; "" is none.
@@ -41,7 +41,7 @@ struct FolderRequest {
   std::string path;
   std::string base_path;
   int threads = 1;
-  job::Say notify;  // what the user should know about the ranks, once for each mode
+  job::NoticeSink notify;  // what the user should know about the ranks, once for each mode
 };
 RunMode RunOverFolder(FolderRequest request);
 // Of a store with one trace.

@@ -16,9 +16,9 @@
 #include <utility>
 
 #include "base/strings.h"
+#include "cluster/frame/add_finding.h"
 #include "cluster/frame/facts.h"
 #include "cluster/frame/other_run.h"
-#include "cluster/frame/say.h"
 
 namespace sonde::cluster {
 namespace {
@@ -119,7 +119,7 @@ std::string Signed(int64_t ns) {
   return base::Concat(ns < 0 ? "-" : "+", Duration(static_cast<double>(std::abs(ns))));
 }
 
-void SayDiff(const std::vector<TraceDiffRow>& rows, Outcome& outcome) {
+void ReportDiff(const std::vector<TraceDiffRow>& rows, Outcome& outcome) {
   for (const std::string_view kind : {kKernel, kOperator}) {
     const auto most = std::find_if(rows.begin(), rows.end(),
                                    [&](const TraceDiffRow& row) { return row.kind == kind; });
@@ -127,10 +127,10 @@ void SayDiff(const std::vector<TraceDiffRow>& rows, Outcome& outcome) {
     const auto changed = std::count_if(rows.begin(), rows.end(), [&](const TraceDiffRow& row) {
       return row.kind == kind && row.change != "unchanged";
     });
-    Say(outcome, kind == kKernel ? "cluster.kernel_diff" : "cluster.operator_diff",
-        {most->name, Signed(most->total_ns_diff), std::to_string(most->count),
-         std::to_string(most->count_base), std::to_string(changed)},
-        kTraceDiff)
+    AddFinding(outcome, kind == kKernel ? "cluster.kernel_diff" : "cluster.operator_diff",
+               {most->name, Signed(most->total_ns_diff), std::to_string(most->count),
+                std::to_string(most->count_base), std::to_string(changed)},
+               kTraceDiff)
         .value = static_cast<double>(most->total_ns_diff);
   }
 }
@@ -179,7 +179,7 @@ Status ReduceTraceDiff(std::span<const RankPart> ranks, const ModeOptions& optio
   }
   const auto rows = Compared(SumsOf(ranks, both), SumsOf(base_ranks, both));
   outcome.tables = {TableOf(kTraceDiff, rows)};
-  SayDiff(rows, outcome);
+  ReportDiff(rows, outcome);
   return {};
 }
 

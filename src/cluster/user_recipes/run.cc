@@ -10,8 +10,8 @@
 
 #include "base/host/parallel.h"
 #include "base/strings.h"
+#include "cluster/frame/add_finding.h"
 #include "cluster/frame/facts.h"
-#include "cluster/frame/say.h"
 #include "job/results.h"
 #include "store/joint.h"
 #include "store/made_tables.h"
@@ -255,7 +255,7 @@ Status Reduce(const UserRecipe& recipe, const store::StoreFile& any, Answer rows
                          Ask(*store, recipe.say_sql).Annotate(Concat(recipe.folder, "/say.sql")));
   for (const std::vector<Cell>& row : sentences.rows) {
     const auto* text = row.empty() ? nullptr : std::get_if<std::string>(row.data());
-    if (text != nullptr) Say(outcome, "cluster.of_user", {*text}, table.info());
+    if (text != nullptr) AddFinding(outcome, "cluster.of_user", {*text}, table.info());
   }
   return {};
 }

@@ -42,7 +42,7 @@ Status SeveralTraces(const std::string& path, const job::Job& job) {
 // from its files: to write them down for the next command takes longer than to compare them.
 Result<std::unique_ptr<store::Store>> OpenOrRead(const importers::TraceSource& source,
                                                  Reading reading, int threads,
-                                                 const job::Say& notify) {
+                                                 const job::NoticeSink& notify) {
   constexpr uint64_t kLarge = uint64_t{64} << 20U;
   const bool makes_store = source.importer->is_ours || reading == Reading::kTwice ||
                            !job::HasAtMost(kLarge, source.path);
@@ -81,7 +81,7 @@ Result<Side> SideOf(const recipes::TraceData& data, const std::string& path, int
 }
 
 Result<Side> LoadSide(const std::string& path, int64_t step_id, Reading reading, int threads,
-                      const job::Say& notify) {
+                      const job::NoticeSink& notify) {
   SONDE_ASSIGN_OR_RETURN(const job::Job job, job::FindWholeJob({path}));
   const std::optional<job::Trace> trace = job::OnlyProgram(job);
   if (!trace) return SeveralTraces(path, job);

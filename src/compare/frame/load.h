@@ -25,6 +25,6 @@ enum class Reading : uint8_t { kOnce, kTwice };
 
 // `step_id`: kNone for all.
 Result<Side> LoadSide(const std::string& path, int64_t step_id, Reading reading, int threads,
-                      const job::Say& notify);
+                      const job::NoticeSink& notify);
 
 }  // namespace sonde::compare

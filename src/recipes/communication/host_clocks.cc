@@ -182,8 +182,8 @@ std::string HostOf(const TraceData& data) {
   return {};
 }
 
-std::string SayClock(std::string_view host, std::string_view ranks, int64_t ahead_ns,
-                     std::string_view first_host) {
+std::string DescribeClock(std::string_view host, std::string_view ranks, int64_t ahead_ns,
+                          std::string_view first_host) {
   return base::Concat("the clock of ", host, " (rank ", ranks, ") is ",
                       base::FormatDuration(std::abs(ahead_ns)),
                       ahead_ns > 0 ? " ahead of" : " behind", " that of ", first_host);
@@ -200,8 +200,8 @@ std::vector<std::string> CorrectClocks(std::span<RankArrivals> ranks) {
     for (const HostClock& clock : clocks) {
       if (clock.ahead_ns == 0) continue;
       for (const size_t place : clock.ranks) Move(*members[place], -clock.ahead_ns);
-      said.push_back(base::Concat(SayClock(NameOf(clock, members), RanksOf(clock, members),
-                                           clock.ahead_ns, NameOf(clocks.front(), members)),
+      said.push_back(base::Concat(DescribeClock(NameOf(clock, members), RanksOf(clock, members),
+                                                clock.ahead_ns, NameOf(clocks.front(), members)),
                                   ": waits for ranks are told without that"));
     }
   }

@@ -46,8 +46,8 @@ std::vector<HostClock> FindHostClocks(std::span<const RankOnHost> ranks);
 std::string HostOf(const TraceData& data);
 
 // "the clock of node1 (rank 4,5) is 250.00 ms ahead of that of node0"; `ranks`: as they are shown.
-std::string SayClock(std::string_view host, std::string_view ranks, int64_t ahead_ns,
-                     std::string_view first_host);
+std::string DescribeClock(std::string_view host, std::string_view ranks, int64_t ahead_ns,
+                          std::string_view first_host);
 
 // Moves the times of those whose clock is ahead or behind, run by run. Returns a line for each,
 // what it means for the waits among it; how it is left stands in the words of who says it.

@@ -95,13 +95,13 @@ void AddCoverage(const DeviceView& view, std::vector<Finding>& findings) {
 void AddSlowRequests(const DeviceView& view, std::vector<Finding>& findings) {
   if (view.data->tables == nullptr || !HasServing(*view.data->tables)) return;
   const ServingSummary summary = SummariseServing(*view.data->tables);
-  double middle_ns = 0;
+  double median_ns = 0;
   for (const Distribution& one : summary.latencies) {
-    if (one.name == "E2E") middle_ns = one.p50_ns;
+    if (one.name == "E2E") median_ns = one.p50_ns;
   }
   for (const SlowRequest& request : summary.slowest) {
     const auto ns = static_cast<double>(request.e2e_ns);
-    if (ns <= middle_ns) continue;
+    if (ns <= median_ns) continue;
     Finding finding;
     finding.rule = "slow_request";
     finding.severity = "info";
@@ -109,7 +109,7 @@ void AddSlowRequests(const DeviceView& view, std::vector<Finding>& findings) {
     finding.subject = request.name;
     finding.value = ns / 1e6;
     finding.unit = "ms";
-    finding.limit = middle_ns / 1e6;
+    finding.limit = median_ns / 1e6;
     finding.text_key = finding.rule;
     finding.arguments = {request.name, Fixed(finding.value, 1),
                          Concat("@", base::Join(request.reason_parts, "|"))};

@@ -27,7 +27,7 @@ int64_t StageOf(const TraceData& data, int64_t rank) {
   return 0;
 }
 
-int64_t Middle(std::vector<int64_t> values) {
+int64_t LowerMedian(std::vector<int64_t> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
   std::nth_element(values.begin(), middle, values.end());
   return *middle;
@@ -47,10 +47,10 @@ void FindSlow(const std::vector<const RankWork*>& ranks, std::vector<Finding>& f
     computing.push_back(rank->computing_ns);
     if (rank != slow) waiting.push_back(rank->exposed_ns);
   }
-  const int64_t middle_ns = Middle(std::move(computing));
-  const auto longer_ns = static_cast<double>(slow->computing_ns - middle_ns);
-  const double share = longer_ns / static_cast<double>(middle_ns);
-  const auto waited_ns = static_cast<double>(Middle(std::move(waiting)) - slow->exposed_ns);
+  const int64_t median_ns = LowerMedian(std::move(computing));
+  const auto longer_ns = static_cast<double>(slow->computing_ns - median_ns);
+  const double share = longer_ns / static_cast<double>(median_ns);
+  const auto waited_ns = static_cast<double>(LowerMedian(std::move(waiting)) - slow->exposed_ns);
   if (share < kSlowRankShare.value || waited_ns < kWaitedShare.value * longer_ns) return;
   Finding finding;
   finding.rule = "slow_rank";

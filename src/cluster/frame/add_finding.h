@@ -13,8 +13,8 @@
 
 namespace sonde::cluster {
 
-inline recipes::Finding& Say(Outcome& outcome, std::string_view text_key,
-                             std::vector<std::string> arguments) {
+inline recipes::Finding& AddFinding(Outcome& outcome, std::string_view text_key,
+                                    std::vector<std::string> arguments) {
   recipes::Finding& finding = outcome.findings.emplace_back();
   finding.rule = "cluster";
   finding.severity = "info";
@@ -25,9 +25,9 @@ inline recipes::Finding& Say(Outcome& outcome, std::string_view text_key,
 }
 
 // `evidence`: the table of cluster_analysis.db that shows it.
-inline recipes::Finding& Say(Outcome& outcome, std::string_view text_key,
-                             std::vector<std::string> arguments, const TableInfo& evidence) {
-  recipes::Finding& finding = Say(outcome, text_key, std::move(arguments));
+inline recipes::Finding& AddFinding(Outcome& outcome, std::string_view text_key,
+                                    std::vector<std::string> arguments, const TableInfo& evidence) {
+  recipes::Finding& finding = AddFinding(outcome, text_key, std::move(arguments));
   finding.evidence = base::Concat("SELECT * FROM ", evidence.reference_name);
   return finding;
 }

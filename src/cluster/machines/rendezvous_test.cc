@@ -1,4 +1,4 @@
-#include "cluster/machines/meeting.h"
+#include "cluster/machines/rendezvous.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -16,23 +16,23 @@ namespace {
 
 constexpr std::chrono::seconds kAtOnce{0};
 constexpr std::chrono::seconds kLong{120};
-constexpr Place kSecond{.number = 1, .count = 2, .said_by = ""};
+constexpr Place kSecond{.number = 1, .count = 2, .given_by = ""};
 
-class MeetingTest : public ::testing::Test {
+class RendezvousTest : public ::testing::Test {
  protected:
-  std::unique_ptr<Meeting> Opened() {
-    auto meeting = Meeting::Open(place());
-    EXPECT_TRUE(meeting.ok()) << meeting.status().message();
-    return meeting.ok() ? std::move(*meeting) : nullptr;
+  std::unique_ptr<Rendezvous> Opened() {
+    auto rendezvous = Rendezvous::Open(place());
+    EXPECT_TRUE(rendezvous.ok()) << rendezvous.status().message();
+    return rendezvous.ok() ? std::move(*rendezvous) : nullptr;
   }
-  std::string place() const { return folder_.File("meeting"); }
+  std::string place() const { return folder_.File("rendezvous"); }
 
   base::TestFolder folder_;
 };
 
-TEST_F(MeetingTest, WhatOneLeavesTheOtherTakes) {
+TEST_F(RendezvousTest, WhatOneLeavesTheOtherTakes) {
   const auto head = Opened();
-  const auto other = Meeting::Join(place(), kSecond, kLong);
+  const auto other = Rendezvous::Join(place(), kSecond, kLong);
   ASSERT_TRUE(other.ok()) << other.status().message();
   ASSERT_TRUE((*other)->Leave("ask.0", "all of it").ok());
   EXPECT_EQ(head->Take("ask.0").value(), "all of it");
@@ -41,7 +41,7 @@ TEST_F(MeetingTest, WhatOneLeavesTheOtherTakes) {
   EXPECT_TRUE((*other)->IsThere(0));
 }
 
-TEST_F(MeetingTest, ADamagedMessageIsNone) {
+TEST_F(RendezvousTest, ADamagedMessageIsNone) {
   const auto head = Opened();
   ASSERT_TRUE(head->Leave("ask.0", "all of it").ok());
   bool is_damaged = false;
@@ -58,19 +58,19 @@ TEST_F(MeetingTest, ADamagedMessageIsNone) {
   EXPECT_EQ(head->Take("ask.0").status().code(), base::StatusCode::kCorruptData);
 }
 
-TEST_F(MeetingTest, OneRunAtATime) {
+TEST_F(RendezvousTest, OneRunAtATime) {
   auto head = Opened();
-  const auto second = Meeting::Open(place());
+  const auto second = Rendezvous::Open(place());
   EXPECT_EQ(second.status().code(), base::StatusCode::kFailedPrecondition);
   ASSERT_TRUE(head->Leave("ask.0", "of the run that ended").ok());
   head.reset();  // without a word, as one that is killed
-  EXPECT_FALSE(Meeting::Join(place(), kSecond, kAtOnce).ok());
+  EXPECT_FALSE(Rendezvous::Join(place(), kSecond, kAtOnce).ok());
   head = Opened();
   EXPECT_EQ(head->Take("ask.0").value(), std::nullopt);
   EXPECT_EQ(base::ListDirectory(place()).value().size(), 1U) << "the pulse alone";
 }
 
-TEST_F(MeetingTest, FilesOfOthersStay) {
+TEST_F(RendezvousTest, FilesOfOthersStay) {
   const std::string own = base::JoinPath(place(), "2026.txt");
   ASSERT_TRUE(base::MakeDirectories(place()).ok());
   ASSERT_TRUE(base::WriteFileAtomically(own, "mine").ok());
@@ -86,7 +86,7 @@ TEST_F(MeetingTest, FilesOfOthersStay) {
   EXPECT_FALSE(base::IsDirectory(place()));
 }
 
-TEST_F(MeetingTest, PlantedLinksLeadNowhere) {
+TEST_F(RendezvousTest, PlantedLinksLeadNowhere) {
   const std::string victim = folder_.File("victim");
   ASSERT_TRUE(base::WriteFileAtomically(victim, "mine").ok());
   ASSERT_TRUE(base::MakeDirectories(place()).ok());
@@ -95,12 +95,12 @@ TEST_F(MeetingTest, PlantedLinksLeadNowhere) {
   }
   const auto head = Opened();
   ASSERT_NE(head, nullptr);
-  EXPECT_TRUE(Meeting::Join(place(), kSecond, kLong).ok());
+  EXPECT_TRUE(Rendezvous::Join(place(), kSecond, kLong).ok());
   EXPECT_EQ(base::ReadFile(victim).value(), "mine");
 }
 
-TEST_F(MeetingTest, WhereNobodyComesItIsSaid) {
-  const auto other = Meeting::Join(place(), kSecond, kAtOnce);
+TEST_F(RendezvousTest, WhereNobodyComesItIsSaid) {
+  const auto other = Rendezvous::Join(place(), kSecond, kAtOnce);
   EXPECT_EQ(other.status().code(), base::StatusCode::kUnavailable);
 }
 

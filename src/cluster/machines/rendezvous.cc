@@ -1,4 +1,4 @@
-#include "cluster/machines/meeting.h"
+#include "cluster/machines/rendezvous.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -45,7 +45,7 @@ std::optional<bool> IsLocked(int descriptor) {
 }
 
 // "head", "head.new", "<token>.<kind>.<numbers>": of this run or one before.
-bool IsOfMeetings(std::string_view name) {
+bool IsOfRendezvous(std::string_view name) {
   if (name == kHead || name == kHeadUnnamed) return true;
   const size_t digits = name.find_first_not_of("0123456789");
   if (digits == 0 || digits == std::string_view::npos) return false;
@@ -80,10 +80,10 @@ void Patience::Wait() {
   next_ = std::min(kLongest, next_ + next_ / 2);
 }
 
-Meeting::Meeting(std::string folder, uint64_t token, int32_t number)
+Rendezvous::Rendezvous(std::string folder, uint64_t token, int32_t number)
     : folder_(std::move(folder)), token_(token), number_(number) {}
 
-Meeting::~Meeting() {
+Rendezvous::~Rendezvous() {
   if (counter_.joinable()) {
     {
       const std::scoped_lock lock(mutex_);
@@ -95,17 +95,17 @@ Meeting::~Meeting() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
-std::string Meeting::PulseFile(int32_t number) const {
+std::string Rendezvous::PulseFile(int32_t number) const {
   if (number == 0) return base::JoinPath(folder_, kHead);
   return PathOf(Concat("pulse.", std::to_string(number)));
 }
 
-std::string Meeting::PathOf(std::string_view name) const {
+std::string Rendezvous::PathOf(std::string_view name) const {
   return base::JoinPath(folder_, Concat(std::to_string(token_), ".", name));
 }
 
 // The file is locked and filled before it has its name: who sees it sees both.
-Status Meeting::BeginToCount() {
+Status Rendezvous::BeginToCount() {
   const std::string path = PulseFile(number_);
   const std::string hidden = path + ".new";
   ::unlink(hidden.c_str());  // of one that was killed here; a link that somebody planted goes, too
@@ -124,7 +124,7 @@ Status Meeting::BeginToCount() {
   return {};
 }
 
-void Meeting::Count() {
+void Rendezvous::Count() {
   std::unique_lock lock(mutex_);
   for (Beat beat{token_, 1}; !is_ending_; ++beat.count) {
     // A count that cannot be written shows as one that stands still.
@@ -133,7 +133,7 @@ void Meeting::Count() {
   }
 }
 
-Meeting::Seen Meeting::Look(int32_t number) const {
+Rendezvous::Seen Rendezvous::Look(int32_t number) const {
   base::ListDirectory(folder_).status().IgnoreError();  // so that no cache hides what is new
   Seen seen;
   const int descriptor = ::open(PulseFile(number).c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC);
@@ -144,7 +144,7 @@ Meeting::Seen Meeting::Look(int32_t number) const {
   return seen;
 }
 
-std::optional<Meeting::Beat> Meeting::LookForHead() const {
+std::optional<Rendezvous::Beat> Rendezvous::LookForHead() const {
   constexpr int kCounts = 8;
   const Seen first = Look(0);
   if (!first.is_there || first.is_locked == false) return std::nullopt;
@@ -160,30 +160,30 @@ std::optional<Meeting::Beat> Meeting::LookForHead() const {
   return std::nullopt;
 }
 
-Result<std::unique_ptr<Meeting>> Meeting::Open(const std::string& folder) {
+Result<std::unique_ptr<Rendezvous>> Rendezvous::Open(const std::string& folder) {
   SONDE_RETURN_IF_ERROR(base::MakeDirectories(folder));
-  std::unique_ptr<Meeting> meeting(new Meeting(folder, NewToken(), 0));
-  if (meeting->LookForHead()) {
+  std::unique_ptr<Rendezvous> rendezvous(new Rendezvous(folder, NewToken(), 0));
+  if (rendezvous->LookForHead()) {
     return base::FailedPreconditionError(
         Concat("another run of several processes meets in '", folder,
                "': wait for its end, or name another folder with --meet"));
   }
-  SONDE_RETURN_IF_ERROR(meeting->RemoveMessages());
-  SONDE_RETURN_IF_ERROR(meeting->BeginToCount());
-  return meeting;
+  SONDE_RETURN_IF_ERROR(rendezvous->RemoveMessages());
+  SONDE_RETURN_IF_ERROR(rendezvous->BeginToCount());
+  return rendezvous;
 }
 
-Result<std::unique_ptr<Meeting>> Meeting::Join(const std::string& folder, const Place& place,
-                                               std::chrono::seconds patience) {
+Result<std::unique_ptr<Rendezvous>> Rendezvous::Join(const std::string& folder, const Place& place,
+                                                     std::chrono::seconds patience) {
   const auto end = Clock::now() + patience;
-  const Meeting watch(folder, 0, place.number);
+  const Rendezvous watch(folder, 0, place.number);
   for (Patience wait;; wait.Wait()) {
     const std::optional<Beat> head = watch.LookForHead();
     if (!head && Clock::now() < end) continue;
     if (!head) break;
-    std::unique_ptr<Meeting> meeting(new Meeting(folder, head->token, place.number));
-    SONDE_RETURN_IF_ERROR(meeting->BeginToCount());
-    return meeting;
+    std::unique_ptr<Rendezvous> rendezvous(new Rendezvous(folder, head->token, place.number));
+    SONDE_RETURN_IF_ERROR(rendezvous->BeginToCount());
+    return rendezvous;
   }
   return base::UnavailableError(
       Concat("process 0 of ", std::to_string(place.count), " did not come to '", folder,
@@ -191,11 +191,11 @@ Result<std::unique_ptr<Meeting>> Meeting::Join(const std::string& folder, const 
              " s: all processes need the same folder of results, or --meet DIR that all see"));
 }
 
-Status Meeting::Leave(std::string_view name, std::string_view message) {
+Status Rendezvous::Leave(std::string_view name, std::string_view message) {
   return base::WriteFileAtomically(PathOf(name), Sealed(message));
 }
 
-Result<std::optional<std::string>> Meeting::Take(const std::string& name) const {
+Result<std::optional<std::string>> Rendezvous::Take(const std::string& name) const {
   const std::string path = PathOf(name);
   if (!base::IsRegularFile(path)) return std::optional<std::string>();
   SONDE_ASSIGN_OR_RETURN(std::string sealed, base::ReadFile(path));
@@ -203,7 +203,7 @@ Result<std::optional<std::string>> Meeting::Take(const std::string& name) const 
   return std::optional<std::string>(std::move(message));
 }
 
-bool Meeting::IsThere(int32_t number) {
+bool Rendezvous::IsThere(int32_t number) {
   const auto now = Clock::now();
   Pulse& pulse = pulses_.try_emplace(number, Pulse{0, now}).first->second;
   const Seen seen = Look(number);
@@ -212,16 +212,16 @@ bool Meeting::IsThere(int32_t number) {
   return now - pulse.at < (is_ours && seen.is_locked.value_or(true) ? kSilent : kSilentAndFree);
 }
 
-Status Meeting::RemoveMessages() const {
+Status Rendezvous::RemoveMessages() const {
   SONDE_ASSIGN_OR_RETURN(const auto entries, base::ListDirectory(folder_));
   for (const base::DirectoryEntry& entry : entries) {
-    if (!IsOfMeetings(entry.name)) continue;
+    if (!IsOfRendezvous(entry.name)) continue;
     SONDE_RETURN_IF_ERROR(base::RemoveTree(base::JoinPath(folder_, entry.name)));
   }
   return {};
 }
 
-void Meeting::Close() {
+void Rendezvous::Close() {
   RemoveMessages().IgnoreError();
   ::rmdir(folder_.c_str());  // stays where somebody else has files in it
 }

@@ -24,17 +24,17 @@
 
 namespace sonde::cluster {
 
-class Meeting {
+class Rendezvous {
  public:
   // Of process 0: makes the folder, and removes what an ended run left in it, nothing else. Errors:
   // another run meets there.
-  static Result<std::unique_ptr<Meeting>> Open(const std::string& folder);
+  static Result<std::unique_ptr<Rendezvous>> Open(const std::string& folder);
   // Of the others: waits until process 0 is there. Errors: not within that time (kUnavailable).
-  static Result<std::unique_ptr<Meeting>> Join(const std::string& folder, const Place& place,
-                                               std::chrono::seconds patience);
-  Meeting(const Meeting&) = delete;
-  Meeting& operator=(const Meeting&) = delete;
-  ~Meeting();
+  static Result<std::unique_ptr<Rendezvous>> Join(const std::string& folder, const Place& place,
+                                                  std::chrono::seconds patience);
+  Rendezvous(const Rendezvous&) = delete;
+  Rendezvous& operator=(const Rendezvous&) = delete;
+  ~Rendezvous();
 
   // `name`: "<kind>.<numbers>", of kind ask, answer or hello.
   Status Leave(std::string_view name, std::string_view message);
@@ -61,7 +61,7 @@ class Meeting {
     bool is_there = false;
     std::optional<bool> is_locked = false;  // none where the file system has no locks
   };
-  Meeting(std::string folder, uint64_t token, int32_t number);
+  Rendezvous(std::string folder, uint64_t token, int32_t number);
   Seen Look(int32_t number) const;
   // What process 0 of a run that goes on has written; none of one that has ended.
   std::optional<Beat> LookForHead() const;

@@ -71,7 +71,7 @@ std::string ListOf(const Judgement& judgement, bool only_work, recipes::Language
 }
 
 // With another batch a step and a token are other work, which nobody should take for a faster one.
-std::string SayBatch(const Judgement& judgement, recipes::Language language) {
+std::string DescribeBatch(const Judgement& judgement, recipes::Language language) {
   constexpr double kOther = 0.2;  // of the base's
   for (const RequestMeasure& one : judgement.requests) {
     if (one.measure != "batch" || one.verdict != Verdict::kChanged) continue;
@@ -84,9 +84,9 @@ std::string SayBatch(const Judgement& judgement, recipes::Language language) {
 }
 
 // Of a server they come first: they are what its users wait for.
-std::string SayRequests(const Judgement& judgement, recipes::Language language) {
+std::string DescribeRequests(const Judgement& judgement, recipes::Language language) {
   if (judgement.requests.empty()) return {};
-  std::string text = SayBatch(judgement, language);
+  std::string text = DescribeBatch(judgement, language);
   bool is_same = true;
   for (const RequestMeasure& one : judgement.requests) {
     if (one.verdict != Verdict::kChanged) continue;
@@ -105,7 +105,7 @@ std::string SayRequests(const Judgement& judgement, recipes::Language language) 
 
 // The call of which the host does most more or less; where its calls are operators, they are
 // causes.
-std::string SayCalls(const Judgement& judgement, recipes::Language language) {
+std::string DescribeCalls(const Judgement& judgement, recipes::Language language) {
   constexpr double kTold = 0.01;  // of a step: less is not worth a sentence
   for (const HostCalls& one : judgement.calls) {
     if (std::abs(one.DiffMs()) <= kTold * judgement.stages.front().base.mean_ms) break;
@@ -120,7 +120,7 @@ std::string SayCalls(const Judgement& judgement, recipes::Language language) {
 }
 
 // Where the device works as long as before, what a step gained or lost is its waiting for the host.
-std::string SayWaiting(const Judgement& judgement, recipes::Language language) {
+std::string DescribeWaiting(const Judgement& judgement, recipes::Language language) {
   constexpr double kMost = 0.8;  // of the difference of the step
   if (judgement.is_host) return {};
   const Stage* computing = nullptr;
@@ -140,7 +140,7 @@ std::string SayWaiting(const Judgement& judgement, recipes::Language language) {
          "\n";
 }
 
-std::string SayMemory(const Judgement& judgement, recipes::Language language) {
+std::string DescribeMemory(const Judgement& judgement, recipes::Language language) {
   constexpr double kTold = 0.01;  // of the base: less is not worth a sentence
   if (judgement.memory.size() < 2) return {};
   const AliveAtPeak& all = judgement.memory.front();
@@ -169,11 +169,11 @@ std::string SentencesOf(const Judgement& judgement, recipes::Language language) 
                           : step.verdict == Verdict::kUnchanged ? "compare.unchanged"
                           : step.verdict == Verdict::kTooNoisy  ? "compare.too_noisy"
                                                                 : "compare.one_step";
-  std::string text = SayRequests(judgement, language);
+  std::string text = DescribeRequests(judgement, language);
   text += say(key, {Fixed(step.comparison.mean_ms, 3), Fixed(step.base.mean_ms, 3),
                     Signed(step.DiffPercent(), 1), std::to_string(step.comparison.steps),
                     std::to_string(step.base.steps)});
-  text += SayWaiting(judgement, language);
+  text += DescribeWaiting(judgement, language);
   const std::string work = ListOf(judgement, true, language);
   const std::string all = ListOf(judgement, false, language);
   if (!work.empty()) text += say("compare.work", {work});
@@ -183,7 +183,7 @@ std::string SentencesOf(const Judgement& judgement, recipes::Language language) 
   if (judgement.aligned_share > 0) {
     text += say("compare.aligned", {Fixed(100 * judgement.aligned_share, 1)});
   }
-  return text + SayCalls(judgement, language) + SayMemory(judgement, language);
+  return text + DescribeCalls(judgement, language) + DescribeMemory(judgement, language);
 }
 
 Result<FailCondition> ParseFailCondition(const std::string& text) {
