@@ -134,7 +134,7 @@ class Comparer {
     const double share = report_.judgement.aligned_share;
     if (share < kFewAligned) {
       Notice(Concat("only ", NumberText(Round(100 * share, 1)),
-                    " % of the time of kernels is of operators that both sides have: these may be "
+                    " % of the kernel time belongs to operators that both sides have: these may be "
                     "runs of other models"));
     }
   }

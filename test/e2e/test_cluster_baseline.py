@@ -142,8 +142,8 @@ def test_the_rank_and_part_that_were_changed_are_named(shared_data, compared, tm
     rows = {row["part"]: row["DiffNs"] for row in tables[""] if row["rankId"] == 5}
     assert rows == {part: after[part] - before[part] for part in after}
     assert {row["DiffNs"] for row in tables[""] if row["rankId"] != 5} == {0}
-    assert "rank 5, step 50, changed otherwise than the rest: computing +" in done.stdout
-    assert "most of that is computing" in done.stdout
+    assert "rank 5, step 50, changed unlike the others: computing +" in done.stdout
+    assert "the part that differs most is computing" in done.stdout
 
 
 def test_collectives_that_take_longer_are_abnormal(shared_data, compared, tmp_path):

@@ -89,7 +89,7 @@ def test_names_that_have_to_be_equal_are_not_taken_for_one_another(alike, calibr
     assert set(tables) == {"CompareProfileReportRank0"}
     kinds = {row["Match Type"] for row in tables["CompareProfileReportRank0"]}
     assert kinds == {"rule", " "}
-    assert "none of its 15 modules has a name like one of the GPU's" in done.stdout
+    assert "no name of its 15 modules matches a module of the GPU" in done.stdout
 
 
 def test_tables_of_ranks_of_an_earlier_run_go(folder, run_sonde, calibrate, tmp_path):

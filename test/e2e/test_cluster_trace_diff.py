@@ -54,7 +54,7 @@ def test_two_traces_differ_as_their_events_do(shared_data, run_sonde, tmp_path):
             "added" if base == 0 else "deleted" if count == 0
             else "unchanged" if count == base else "increased" if count > base else "decreased"
         )  # fmt: skip
-    assert "of kernels the time of" in done.stdout
+    assert "among the kernels, the time of" in done.stdout
     # Without a base run there is nothing to compare with.
     done = run_sonde(*words)
     assert done.returncode == 1

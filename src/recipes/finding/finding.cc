@@ -48,12 +48,26 @@ std::string Fixed(double value, int decimals) {
   return {buffer, end.ptr};
 }
 
-// An argument of its own words, in the language.
+// The text of an argument: "@key|arguments" refers to another text.
 std::string ArgumentText(const std::string& argument, Language language) {
   if (!argument.starts_with('@')) return argument;
   const auto parts = base::Split(std::string_view(argument).substr(1), '|');
   if (FindText(parts[0]) == nullptr) return argument;
   return FilledText(parts[0], {parts.begin() + 1, parts.end()}, language);
+}
+
+// `place`: between the braces of a text, see texts.inc.
+std::string FilledPlace(std::string_view place, const std::vector<std::string>& arguments,
+                        Language language) {
+  const size_t space = place.find(' ');
+  const auto index = base::ParseUint64(place.substr(0, space));
+  if (!index || *index >= arguments.size()) return {};
+  const std::string argument = ArgumentText(arguments[*index], language);
+  if (space == std::string_view::npos) return argument;
+  const std::string_view nouns = place.substr(space + 1);
+  const size_t bar = nouns.find('|');
+  CHECK(bar != std::string_view::npos, "a noun in a text of a finding has no plural");
+  return Concat(argument, " ", argument == "1" ? nouns.substr(0, bar) : nouns.substr(bar + 1));
 }
 
 // Issues of one code and advice are one finding.
@@ -152,9 +166,8 @@ std::string FilledText(std::string_view key, const std::vector<std::string>& arg
   for (size_t at = rest.find('{'); at != std::string_view::npos; at = rest.find('{')) {
     const size_t end = rest.find('}', at);
     CHECK(end != std::string_view::npos, "a text of a finding has an open brace");
-    const auto index = base::ParseUint64(rest.substr(at + 1, end - at - 1));
     out += rest.substr(0, at);
-    if (index && *index < arguments.size()) out += ArgumentText(arguments[*index], language);
+    out += FilledPlace(rest.substr(at + 1, end - at - 1), arguments, language);
     rest.remove_prefix(end + 1);
   }
   return out.append(rest);

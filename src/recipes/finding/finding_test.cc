@@ -28,7 +28,7 @@ TEST(SlowRank, IsTheOneThatTheOthersWaitFor) {
   EXPECT_EQ(found[0].rank, 1);
   EXPECT_NEAR(found[0].value, 100 * (160.0 / 102 - 1), 1e-9);
   EXPECT_EQ(TextOf(found[0], Language::kEnglish),
-            "rank 1 is slow: it computes 56.8 % longer than the middle rank of its stage, and the "
+            "rank 1 is slow: it computes 56.8 % longer than the median rank of its stage, and the "
             "others wait for it");
   EXPECT_NE(TextOf(found[0], Language::kChinese).find("rank 1 较慢"), std::string::npos);
 }
@@ -44,7 +44,7 @@ TEST(SlowRank, NobodyIsAccusedWithoutThem) {
   EXPECT_EQ(Slow({{0, 0, 0, 100 * kMs, 4 * kMs}, {0, 0, 1, 104 * kMs, 0}}), std::vector<int64_t>())
       << "below the limit";
   EXPECT_EQ(Slow({{0, 0, 0, 100 * kMs, 60 * kMs}, {0, 0, 0, 160 * kMs, 0}}), std::vector<int64_t>())
-      << "one rank twice: two runs that cannot be told apart";
+      << "one rank twice: two runs that cannot be distinguished";
   EXPECT_EQ(Slow({{0, 0, -1, 100 * kMs, 60 * kMs}, {0, 0, -1, 160 * kMs, 0}}),
             std::vector<int64_t>());
   EXPECT_EQ(Slow({{0, 0, 0, 0, 60 * kMs}, {0, 0, 1, 160 * kMs, 0}}), std::vector<int64_t>())
@@ -74,12 +74,12 @@ constexpr Text kTexts[] = {
 std::multiset<std::string> Places(std::string_view text) {
   std::multiset<std::string> places;
   for (size_t at = text.find('{'); at != std::string_view::npos; at = text.find('{', at + 1)) {
-    places.emplace(text.substr(at, 3));
+    places.emplace(text.substr(at, 2));
   }
   return places;
 }
 
-TEST(FindingTexts, SayTheSameInBothLanguages) {
+TEST(FindingTexts, HaveTheSameArgumentsInBothLanguages) {
   std::set<std::string_view> keys;
   for (const Text& text : kTexts) {
     EXPECT_TRUE(keys.insert(text.key).second) << text.key;
@@ -136,7 +136,7 @@ TEST(FindingTexts, AdviceOfImportersIsThereInBothLanguages) {
   EXPECT_GT(known, 90U);
 }
 
-TEST(FindingTexts, AdviceIsSaidInTheLanguageThatIsAskedFor) {
+TEST(FindingTexts, AdviceIsInTheRequestedLanguage) {
   TraceData data;
   data.issues = {{"warning", "negative_duration", 3,
                   "something ends before it begins; its duration was taken as 0"},
@@ -153,7 +153,14 @@ TEST(FindingTexts, AdviceIsSaidInTheLanguageThatIsAskedFor) {
             "file_unreadable（1 处）：@home cannot be read: a|b");
 }
 
-TEST(FindingTexts, AnArgumentMayHaveItsOwn) {
+TEST(FindingTexts, NounsAgreeWithTheirNumber) {
+  EXPECT_EQ(FilledText("cluster.last_rank", {"5", "1", "step 0"}, Language::kEnglish),
+            "rank 5 came last in 1 collective, first in step 0: the others waited for it");
+  EXPECT_EQ(FilledText("cluster.last_rank", {"5", "11", "step 0"}, Language::kEnglish),
+            "rank 5 came last in 11 collectives, first in step 0: the others waited for it");
+}
+
+TEST(FindingTexts, AnArgumentMayBeAText) {
   const std::vector<std::string> arguments = {"r7", "90.0", "@slow_request.queue|40.0 ms"};
   EXPECT_EQ(FilledText("slow_request", arguments, Language::kEnglish),
             "request r7 took 90.0 ms: queued for 40.0 ms");

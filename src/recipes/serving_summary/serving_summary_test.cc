@@ -170,7 +170,7 @@ TEST_F(ServingSummaryTest, EveryRequestHasOneFate) {
   EXPECT_DOUBLE_EQ(summary.latencies[5].max_ns, 79.0 * kMs);
   EXPECT_DOUBLE_EQ(summary.AcceptanceLength(), 2);
   EXPECT_EQ(summary.slowest.at(0).reason,
-            "before it, the front-end's event loop was late by 79.0 ms");
+            "before that, the front-end's event loop was late by at least 79.0 ms");
 }
 
 TEST_F(ServingSummaryTest, BatchesByWhatTheyHold) {
@@ -189,7 +189,7 @@ TEST_F(ServingSummaryTest, ReasonsInWords) {
   const SlowRequest& first = summary.slowest[0];
   EXPECT_EQ(first.name, "first");
   EXPECT_EQ(first.interference_ns, 90 * kMs);  // 100 ms less a usual step
-  EXPECT_EQ(first.reason, "waited 90.0 ms for prefills of others");
+  EXPECT_EQ(first.reason, "waited 90.0 ms for prefills of other requests");
   EXPECT_EQ(summary.slowest[1].reason, "long prefill: 100.0 ms for 100 tokens");
 }
 
@@ -220,7 +220,7 @@ TEST(SlowRequests, StepsThatTakeLong) {
   Add<store::RequestRow>(tables, {first, second});
   const ServingSummary summary = SummariseServing(tables);
   ASSERT_EQ(summary.slowest.size(), 2U);
-  EXPECT_EQ(summary.slowest[0].reason, "one step took 1200.0 ms, usual are 10.0 ms");
+  EXPECT_EQ(summary.slowest[0].reason, "one step took 1200.0 ms, the usual time is 10.0 ms");
   EXPECT_EQ(summary.slowest[1].reason,
             "the engine was busy for 1120.0 ms before it took the request");
 }
