@@ -254,9 +254,8 @@ class Adviser {
     std::vector<std::string> said;
     for (size_t row = 0; row < issues.rows(); ++row) said.emplace_back(issues.Text(0, row));
     if (said.empty()) return {};
-    report_.notices.push_back(Concat("'", path,
-                                     "': not all is as it should be: ", base::Join(said, ", "),
-                                     "; 'sonde analyse' says what that means"));
+    report_.notices.push_back(Concat("'", path, "': the data has faults: ", base::Join(said, ", "),
+                                     "; 'sonde analyse' explains them"));
     return {};
   }
 

@@ -22,8 +22,8 @@ constexpr recipes::Needs kNeeds =
         .WithDeviceTimes()
         .WithOrder();
 
-// Anew what of the deliverables speaks of waits.
-Status WriteAnew(const AnalysedRank& rank, int threads) {
+// Writes the parts of the deliverables with waits again.
+Status RewriteWaits(const AnalysedRank& rank, int threads) {
   SONDE_ASSIGN_OR_RETURN(const auto store,
                          store::Store::OpenReadOnly(rank.store_path, {.threads = threads}));
   SONDE_ASSIGN_OR_RETURN(const recipes::TraceData data,
@@ -53,27 +53,27 @@ std::string MsText(int64_t ns) {
 
 }  // namespace
 
-std::vector<std::string> TellWaits(std::span<AnalysedRank> ranks, int threads, bool keeps_clocks) {
+std::vector<std::string> FindWaits(std::span<AnalysedRank> ranks, int threads, bool keeps_clocks) {
   std::vector<recipes::RankArrivals> arrivals;
   for (const AnalysedRank& rank : ranks) {
     arrivals.push_back(rank.arrivals);
     arrivals.back().run = rank.run;
   }
-  std::vector<std::string> said;
-  if (!keeps_clocks) said = recipes::CorrectClocks(arrivals);
-  for (std::string& line : said) line += "; --keep-clocks leaves it";
+  std::vector<std::string> lines;
+  if (!keeps_clocks) lines = recipes::CorrectClocks(arrivals);
+  for (std::string& line : lines) line += "; --keep-clocks keeps the clocks";
   std::vector<recipes::RankWaits> waits = recipes::WaitsOf(arrivals);
   for (size_t i = 0; i < ranks.size(); ++i) {
     AnalysedRank& rank = ranks[i];
     rank.waits = std::move(waits[i]);
     if (rank.waits.matched == 0 || rank.output_folder.empty()) continue;
-    const Status written = WriteAnew(rank, threads);
+    const Status written = RewriteWaits(rank, threads);
     if (!written.ok()) {
       rank.notices.push_back(Concat(
           rank.output_folder, ": waits of collectives are not in the files: ", written.message()));
     }
   }
-  return said;
+  return lines;
 }
 
 std::string RenderWaits(std::span<const AnalysedRank> ranks,
@@ -86,7 +86,7 @@ std::string RenderWaits(std::span<const AnalysedRank> ranks,
       std::string text =
           Concat(rank_names[i], " ", MsText(waits.wait_ns), " of ", MsText(waits.elapse_ns), " ms");
       if (waits.unmatched > 0) {
-        text += Concat(" (", std::to_string(waits.unmatched), " without their like are left out)");
+        text += Concat(" (", std::to_string(waits.unmatched), " without a match are left out)");
       }
       known.push_back(std::move(text));
     } else if (waits.alone + waits.unmatched > 0) {
@@ -95,13 +95,12 @@ std::string RenderWaits(std::span<const AnalysedRank> ranks,
   }
   std::string line;
   if (!known.empty()) {
-    line += Concat("Of their collectives ranks waited for the last one to arrive: ",
-                   base::Join(known, ", "), "\n");
+    line +=
+        Concat("Waits in collectives for the last rank to arrive: ", base::Join(known, ", "), "\n");
   }
   if (!alone.empty()) {
-    line +=
-        Concat(base::Join(alone, ", "),
-               ": alone, without the other ranks of the group: cannot tell wait from transit\n");
+    line += Concat(base::Join(alone, ", "),
+                   ": waits unknown, the other ranks of the groups were not analysed\n");
   }
   return line.empty() ? line : Concat("\n", line);
 }

@@ -1,4 +1,4 @@
-// What is told of waits of ranks whose hosts' clocks disagree; files are looked at by
+// Waits of ranks whose hosts' clocks disagree; files are looked at by
 // test/e2e/test_waits.py.
 #include "cli/analyse_waits.h"
 
@@ -31,14 +31,14 @@ AnalysedRank RankOf(int64_t number, const std::string& host, int64_t late_ns, in
   return rank;
 }
 
-TEST(AnalyseWaits, ClocksAreCorrectedAndSaid) {
+TEST(AnalyseWaits, ClocksAreCorrectedAndReported) {
   std::vector<AnalysedRank> ranks = {RankOf(0, "node0", 0, 0),
                                      RankOf(1, "node1", 5 * kMs, -250 * kMs)};
-  const auto said = TellWaits(ranks, 1, /*keeps_clocks=*/false);
-  ASSERT_EQ(said.size(), 1U);
-  EXPECT_EQ(said.front(),
+  const auto lines = FindWaits(ranks, 1, /*keeps_clocks=*/false);
+  ASSERT_EQ(lines.size(), 1U);
+  EXPECT_EQ(lines.front(),
             "the clock of node1 (rank 1) is 250.00 ms behind that of node0: waits for ranks are "
-            "told without that; --keep-clocks leaves it");
+            "computed without that; --keep-clocks keeps the clocks");
   EXPECT_EQ(ranks[0].waits.wait_ns, 20 * kMs);
   EXPECT_EQ(ranks[1].waits.wait_ns, 0);
   const std::vector<std::string> names = {"rank 0", "rank 1"};
@@ -50,7 +50,7 @@ TEST(AnalyseWaits, ClocksAreCorrectedAndSaid) {
 TEST(AnalyseWaits, ClocksMayBeKept) {
   std::vector<AnalysedRank> ranks = {RankOf(0, "node0", 0, 0),
                                      RankOf(1, "node1", 5 * kMs, -250 * kMs)};
-  EXPECT_TRUE(TellWaits(ranks, 1, /*keeps_clocks=*/true).empty());
+  EXPECT_TRUE(FindWaits(ranks, 1, /*keeps_clocks=*/true).empty());
   EXPECT_NE(ranks[0].waits.wait_ns, 20 * kMs);
 }
 

@@ -86,17 +86,17 @@ void AddModeOptions(CLI::App& app, ClusterOptions& options) {
         options.exclude_op_name = true;
         options.given.emplace_back("--exclude_op_name");
       },
-      "Leave the table by name out (compute_op_sum)");
+      "Leave out the table by name (compute_op_sum)");
   note(app.add_option("--rank_id", options.rank_id,
-                      "Rank whose operations are looked at (communication_bottleneck)"));
+                      "Rank whose operations are analysed (communication_bottleneck)"));
   note(app.add_option("--bp", options.base_path,
                       "Folder of the base run (cluster_compare_baseline, "
                       "cluster_time_compare_summary, trace_diff)"));
   note(app.add_option("--baseline_profiling_path", options.gpu_path,
-                      "Of the GPU: what 'nsys export --type sqlite' wrote (calibrate_npu_gpu)"));
+                      "GPU profile, written by 'nsys export --type sqlite' (calibrate_npu_gpu)"));
   note(app.add_option("--fuzzy_threshold", options.fuzzy_threshold,
-                      "How much alike names of modules are that belong together, 0: equal ones "
-                      "alone (calibrate_npu_gpu)")
+                      "Least similarity of module names that belong together, 0: equal names "
+                      "only (calibrate_npu_gpu)")
            ->check(CLI::Range(0.0, 1.0))
            ->option_text("FLOAT (default: 0.6)"));
   app.add_flag_function(
@@ -105,7 +105,7 @@ void AddModeOptions(CLI::App& app, ClusterOptions& options) {
         options.dumps_intermediate = true;
         options.given.emplace_back("--dump_intermediate_results");
       },
-      "Also the times of either side (calibrate_npu_gpu)");
+      "Also write the times of each side (calibrate_npu_gpu)");
   note(app.add_option("--time_range", options.time_range,
                       "BEGIN,END in nanoseconds, as the databases have them: what begins in it "
                       "(filter_db)"));
@@ -123,7 +123,7 @@ void AddModeOptions(CLI::App& app, ClusterOptions& options) {
         options.given.emplace_back("--keep_clocks");
       },
       "Leave times of hosts whose clocks disagree as they are (cluster_compare_baseline, "
-      "collective_skew, p2p_pairing, pp_chart), and waits for ranks by them (modes that tell waits "
+      "collective_skew, p2p_pairing, pp_chart), also for waits (modes that compute waits "
       "which no profiler measured)");
   note(app.add_option("--parallel_types", options.parallel_types,
                       "Kinds of groups, ';' between, ',' between those that count together "
@@ -134,27 +134,27 @@ void AddModeOptions(CLI::App& app, ClusterOptions& options) {
 // Options of several processes that share the work.
 void AddProcessOptions(CLI::App& app, ClusterOptions& options) {
   app.add_option("--meet", options.rendezvous_folder,
-                 "Under mpirun or srun: folder that all processes see, in which they meet")
+                 "Under mpirun or srun: folder that all processes see, to exchange messages")
       ->option_text("DIR (default: in the folder of results)");
   app.add_option("--patience", options.patience_s,
-                 "Seconds that the first process waits for the others to come, and they for it")
+                 "Seconds that the first process waits for the others to start, and they for it")
       ->check(CLI::Range(int64_t{1}, int64_t{86'400}))
       ->option_text("SECONDS (default: 60)");
   app.add_flag("--alone", options.is_alone,
-               "Do all in this process, also where mpirun or srun started several");
+               "Do everything in this process, even if mpirun or srun started several");
 }
 
 }  // namespace
 
 void AddClusterOptions(CLI::App& app, ClusterOptions& options) {
   app.add_option("-d,--profiling_path,PATH", options.path,
-                 "Folder with what was recorded of all ranks")
+                 "Folder with the recordings of all ranks")
       ->required();
   const CLI::Option* recipes =
       app.add_option("--recipe-dir", options.recipe_folder,
-                     "Folder of own recipes, which are modes then: docs/cluster.md")
+                     "Folder of user recipes, each one more mode: docs/cluster.md")
           ->option_text("DIR (default: $SONDE_RECIPE_DIR)");
-  app.add_option("-m,--mode", options.mode, "Analysis, one of those below")
+  app.add_option("-m,--mode", options.mode, "Analysis, one of the list below")
       ->check([recipes](const std::string& name) { return CheckMode(name, *recipes); })
       ->option_text("MODE (default: all)");
   app.footer([recipes] { return ListOfModes() + ListOfRecipes(*recipes); });
@@ -164,10 +164,10 @@ void AddClusterOptions(CLI::App& app, ClusterOptions& options) {
                  "Form of the results (default db; of the modes all, communication_time and "
                  "communication_matrix that of the input). notebook is an HTML report with charts")
       ->check(CLI::IsMember({"db", "text", "excel", "notebook"}));
-  app.add_option("--rank_list", options.rank_list, "Ranks that count, as 0,1,2 (default: all)");
-  app.add_option("--step_id", options.step_id, "Step that counts (default: all)");
+  app.add_option("--rank_list", options.rank_list, "Ranks to analyse, as 0,1,2 (default: all)");
+  app.add_option("--step_id", options.step_id, "Step to analyse (default: all)");
   app.add_option("--parallel_mode", options.parallel_mode,
-                 "Accepted; ranks are always read beside each other")
+                 "Accepted; ranks are always read in parallel")
       ->check(CLI::IsMember({"concurrent"}));
   app.add_flag("--force", options.force, "Accepted; owners and sizes of files are not checked");
   app.add_flag("--agent", options.agent, "Print one line of JSON, for programs");
@@ -182,7 +182,7 @@ Result<std::vector<int32_t>> ParseRankList(const std::string& text) {
     const auto rank = base::ParseInt64(base::Trim(part));
     if (!rank || *rank < 0 || *rank > INT32_MAX) {
       return base::InvalidArgumentError(
-          Concat("--rank_list is 'all' or numbers like 0,1,2, not '", text, "'"));
+          Concat("--rank_list must be 'all' or numbers like 0,1,2, not '", text, "'"));
     }
     ranks.push_back(static_cast<int32_t>(*rank));
   }
@@ -196,9 +196,9 @@ Result<std::vector<std::vector<std::string>>> ParseParallelTypes(const std::stri
     for (const std::string_view name : base::Split(group, ',')) {
       names.emplace_back(base::Trim(name));
       if (!names.back().empty()) continue;
-      return base::InvalidArgumentError(
-          Concat("--parallel_types is names of groups like 'tp;dp,edp', none of them empty, not '",
-                 text, "'"));
+      return base::InvalidArgumentError(Concat(
+          "--parallel_types must be names of groups like 'tp;dp,edp', none of them empty, not '",
+          text, "'"));
     }
   }
   return groups;
@@ -210,8 +210,8 @@ Result<cluster::StepWindow> ParseTimeRange(const std::string& text) {
   const auto begin = base::ParseInt64(base::Trim(parts.front()));
   const auto end = base::ParseInt64(base::Trim(parts.back()));
   if (parts.size() != 2 || !begin || !end || *begin > *end) {
-    return base::InvalidArgumentError(
-        Concat("--time_range is two numbers, the smaller first, like 100,200, not '", text, "'"));
+    return base::InvalidArgumentError(Concat(
+        "--time_range must be two numbers, the smaller first, like 100,200, not '", text, "'"));
   }
   return cluster::StepWindow{*begin, *end};
 }

@@ -57,7 +57,7 @@ void ReportSilences(const advisor::Report& report) {
   std::vector<std::string> lacking;
   for (const advisor::Silence& silence : report.silences) {
     if (silence.is_failure) {
-      PrintError(Concat(silence.why, "; the other rules were asked"));
+      PrintError(Concat(silence.why, "; the other rules were applied"));
     } else {
       lacking.push_back(Concat(silence.rule, " (", silence.why, ")"));
     }
@@ -65,7 +65,7 @@ void ReportSilences(const advisor::Report& report) {
   if (lacking.empty()) return;
   PrintNotice(
       Concat(std::to_string(lacking.size()),
-             " rules were not asked, the trace lacks what they need: ", base::Join(lacking, ", ")));
+             " rules were not applied, the trace lacks their data: ", base::Join(lacking, ", ")));
 }
 
 bool HasFailures(const advisor::Report& report) {
@@ -105,35 +105,35 @@ Result<int> RunAdvisor(const AdvisorOptions& options) {
 CommandAction DeclareAdvisor(CLI::App& app) {
   auto options = std::make_shared<AdvisorOptions>();
   app.add_option("DIMENSION", options->dimension,
-                 "What advice is about: all, schedule (the host) or computation (kernels)")
+                 "Scope of the advice: all, schedule (the host) or computation (kernels)")
       ->required()
       ->check(CLI::IsMember({"all", "schedule", "computation"}));
   app.add_option("-d,--profiling_path", options->path, "The trace, or a folder of several ranks")
       ->required();
   app.add_option("--bp,--benchmark_profiling_path", options->benchmark_path,
-                 "A faster run, with which kernels and calls are compared (all)");
+                 "A faster run to compare kernels and calls with (only with 'all')");
   app.add_option("-o,--output_path", options->output, "Folder of the results")
       ->capture_default_str();
-  app.add_option("--cv,--cann_version", options->cann_version, "Release of CANN, whose rules hold")
+  app.add_option("--cv,--cann_version", options->cann_version, "Release of CANN whose rules apply")
       ->check(CLI::IsMember({"6.3.RC2", "7.0.RC1", "7.0.0", "8.0.RC1", "8.0.RC2", "8.0.0"},
                             CLI::ignore_case))
       ->capture_default_str();
   app.add_option("--tv,--torch_version", options->torch_version, "Release of PyTorch")
       ->check(CLI::IsMember({"1.11.0", "2.1.0"}))
       ->capture_default_str();
-  app.add_option("--pt,--profiling_type", options->profiling_type, "Accepted, and not needed")
+  app.add_option("--pt,--profiling_type", options->profiling_type, "Accepted without effect")
       ->check(CLI::IsMember({"pytorch", "mslite", "msprof", "mindspore"}));
   app.add_option("-l,--language", options->language, "Language of the advice")
       ->check(CLI::IsMember({"cn", "en"}))
       ->capture_default_str();
   app.add_option("--rule-dir", options->rule_folders,
-                 "Folder of more rules (*.yaml), which stand in the place of ours of their name");
-  app.add_flag("--force", options->force, "Accepted, and not needed");
-  app.add_flag("--debug", options->debug, "Accepted, and not needed");
-  app.add_flag("--agent", options->agent, "Print one line of JSON, and write no files");
+                 "Folder of more rules (*.yaml); one with the name of a built-in rule replaces it");
+  app.add_flag("--force", options->force, "Accepted without effect");
+  app.add_flag("--debug", options->debug, "Accepted without effect");
+  app.add_flag("--agent", options->agent, "Print one line of JSON and write no files");
   return [options](const Context& context) -> Result<int> {
     if (!options->benchmark_path.empty() && options->dimension != "all") {
-      return WrongUsage(context, "-bp goes with 'all'");
+      return WrongUsage(context, "-bp is for 'sonde advisor all' only");
     }
     return RunAdvisor(*options);
   };
@@ -143,7 +143,7 @@ CommandAction DeclareAdvisor(CLI::App& app) {
 
 Command AdvisorCommand() {
   return {.name = "advisor",
-          .summary = "Tell what to do about one run, each advice with its evidence",
+          .summary = "Advise on one run, with evidence for each advice",
           .example =
               "sonde advisor all -d ./profile -l en -o ./advice\n"
               "sonde advisor all -d ./slow -bp ./fast\n"

@@ -113,13 +113,13 @@ std::vector<AnalysedRank> TakeRanks(const std::vector<job::Trace>& captures,
                                     std::vector<AnalysedRank> results, int threads,
                                     bool keeps_clocks) {
   for (size_t i = 0; i < results.size(); ++i) results[i].run = captures[i].run;
-  for (const std::string& line : TellWaits(results, threads, keeps_clocks)) PrintNotice(line);
+  for (const std::string& line : FindWaits(results, threads, keeps_clocks)) PrintNotice(line);
   std::vector<AnalysedRank> ranks;
   for (size_t i = 0; i < results.size(); ++i) {
     for (const std::string& notice : results[i].notices) PrintNotice(notice);
     if (results[i].is_empty) {
-      PrintNotice(Concat(captures[i].source.path,
-                         ": nothing to analyse, the process did nothing that is recorded"));
+      PrintNotice(
+          Concat(captures[i].source.path, ": nothing to analyse, the process recorded no work"));
     } else if (!results[i].span_name.empty()) {  // else it failed
       ranks.push_back(std::move(results[i]));
     }
@@ -195,8 +195,8 @@ Result<size_t> AnalyseApart(const std::vector<job::Trace>& captures, const Analy
   };
   SONDE_ASSIGN_OR_RETURN(const GuardedResult done, RunGuarded(captures.size(), guarded));
   for (const Crash& crash : done.crashes) {
-    PrintError(Concat(captures[crash.place].source.path, ": Sonde itself crashed over it (signal ",
-                      std::to_string(crash.signal),
+    PrintError(Concat(captures[crash.place].source.path,
+                      ": Sonde crashed while reading it (signal ", std::to_string(crash.signal),
                       ") and left it out; please report this with the capture"));
   }
   return done.crashes.size() + (done.exit_status == kExitOk ? 0 : 1);
@@ -234,8 +234,8 @@ CommandAction DeclareAnalyse(CLI::App& app) {
   }
   app.add_option("PATH", options->paths, "Captures, or folders with captures in them")->required();
   app.add_option("--export-type,--export_type", options->export_types,
-                 Concat("Form of the deliverables, any of ", base::Join(types, ", "),
-                        " (default: what the capture was recorded for, else text)"))
+                 Concat("Formats of the deliverables, any of ", base::Join(types, ", "),
+                        " (default: as set when the capture was recorded, else text)"))
       ->delimiter(',')
       ->check(CLI::IsMember(types));
   CheckAtLeast(
@@ -243,17 +243,17 @@ CommandAction DeclareAnalyse(CLI::App& app) {
                      "Ranks analysed at the same time (default: number of cores)"),
       1);
   app.add_option("-o,--output", options->output_folder,
-                 "Put the deliverables into DIR/<name of the capture> instead of beside it");
+                 "Put the deliverables into DIR/<name of the capture> instead of next to it");
   app.add_flag("--only-missing", options->only_missing,
-               "Leave captures as they are that have their deliverables; sum up all of them");
-  app.add_flag(
-      "--keep-clocks,--keep_clocks", options->keeps_clocks,
-      "Tell waits of collectives by the clocks of the hosts as they are, where they disagree");
+               "Skip captures that have their deliverables; the summary covers all");
+  app.add_flag("--keep-clocks,--keep_clocks", options->keeps_clocks,
+               "Compute waits of collectives without correcting clocks of hosts that disagree");
   app.add_flag_function(
       "--data-simplification,--data_simplification,!--no-data-simplification",
       [options](int64_t count) { options->data_simplification = count > 0; },
-      "Remove the raw records once all is written; SONDE/trace.duckdb stays, and can be analysed "
-      "again (default: what the capture was recorded with)");
+      "Remove the raw records after everything is written; SONDE/trace.duckdb stays and can be "
+      "analysed "
+      "again (default: as set when the capture was recorded)");
   return [options](const Context&) -> Result<int> { return Analyse(*options); };
 }
 

@@ -113,7 +113,7 @@ int64_t TopNumber(const std::string& text) {
   if (text.empty()) return -1;
   const auto number = base::ParseInt64(text);
   if (number && *number > 0) return *number;
-  PrintNotice(Concat("--top_num is a number above 0, not '", text, "': the default is taken"));
+  PrintNotice(Concat("--top_num must be a number above 0, not '", text, "': the default is used"));
   return -1;
 }
 
@@ -213,10 +213,10 @@ Result<std::unique_ptr<cluster::Head>> GatherOthers(const ClusterOptions& option
   if (!place.is_shared()) return std::unique_ptr<cluster::Head>();
   if (asked.recipe != nullptr) {
     return base::InvalidArgumentError(
-        "recipes of your own run in one process: give --alone where all ranks can be seen");
+        "user recipes run in one process: pass --alone where all ranks are visible");
   }
   PrintNotice(Concat("process 0 of ", std::to_string(place.count), ", as ", place.given_by,
-                     " says: they share the ranks (--alone: this one does all)"));
+                     " states: they share the ranks (--alone: this one does all)"));
   return cluster::Head::Gather(RendezvousFolder(options), place,
                                std::chrono::seconds(options.patience_s),
                                RunOptionsOf(/*is_quiet=*/true));
@@ -271,7 +271,7 @@ Result<int> Cluster(const ClusterOptions& options) {
   if (!done.ok()) return done.status();
   PrintResult(*done);
   for (const std::string& line : done->failures) {
-    PrintError(Concat(line, "; the results are without it"));
+    PrintError(Concat(line, "; it is missing from the results"));
   }
   return done->failures.empty() ? kExitOk : kExitFailure;
 }

@@ -65,7 +65,7 @@ Result<int> Examine(const Context& context, const DoctorOptions& options) {
       findings.push_back({.grade = Grade::kNote,
                           .subject = "Command",
                           .text = Concat("which Python runs '", context.command_line.front(),
-                                         "' cannot be told, '", python, "' is looked at")});
+                                         "' is unknown, '", python, "' is checked")});
     } else {
       python = found;
     }
@@ -92,7 +92,7 @@ Result<int> Examine(const Context& context, const DoctorOptions& options) {
 CommandAction DeclareDoctor(CLI::App& app) {
   auto options = std::make_shared<DoctorOptions>();
   options->python = "python3";
-  app.add_option("--python", options->python, "The Python that your programs run with")
+  app.add_option("--python", options->python, "The Python that runs your programs")
       ->envname("SONDE_PYTHON")
       ->capture_default_str();
   app.add_option("--profile-save-path", options->save_path, "Folder for the captures")
@@ -105,7 +105,7 @@ CommandAction DeclareDoctor(CLI::App& app) {
 
 Command DoctorCommand() {
   return {.name = "doctor",
-          .summary = "Check this machine: what can be recorded, what not, and why",
+          .summary = "Check what can be recorded on this machine, what not, and why",
           .example = "sonde doctor -- vllm serve\nsonde doctor --python ./venv/bin/python",
           .declare = &DeclareDoctor,
           .takes_command_line = true};

@@ -38,15 +38,15 @@ struct Instead {
   std::string_view advice;
 };
 constexpr Instead kInstead[] = {
-    {"multi_acc_check", "start one 'sonde probe acc_check -d N' for each device"},
-    {"multi_run_ut", "start one 'sonde probe acc_check -d N' for each device"},
+    {"multi_acc_check", "start 'sonde probe acc_check -d N' once for each device"},
+    {"multi_run_ut", "start 'sonde probe acc_check -d N' once for each device"},
     {"op_generate", "'sonde probe reproduce ENTRY' writes a program for one call"},
     {"run_overflow_check",
      "'sonde probe acc_check' runs calls again, 'overflow_check' finds the "
      "first overflow of a dump"},
     {"checkpoint", "'sonde probe compare' compares two checkpoints, too"},
     {"data2db", "'sonde probe compare --store' and 'graph --store' write stores for 'sonde query'"},
-    {"install_deps", "nothing is to be installed"},
+    {"install_deps", "nothing needs to be installed"},
     {"parse", "it reads kernels' data with CANN's own tools: use msprobe on a machine with CANN"},
     {"offline_dump", "it runs models with CANN's own tools: use msprobe on a machine with CANN"},
     {"code_mapping", "'sonde probe ir FOLDER --values DUMP' joins nodes, source lines and values"},

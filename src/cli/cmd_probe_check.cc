@@ -67,9 +67,10 @@ void PrintOutcome(const precision::ApiCheckOutcome& outcome, const std::string& 
           Concat(std::to_string(outcome.not_run), " calls, the first: ", outcome.first_not_run));
   }
   if (outcome.broken_lines > 0) {
-    Print("note",
-          Concat(std::to_string(outcome.broken_lines),
-                 " broken lines of measurements were left out (an earlier check was cut?)"));
+    Print(
+        "note",
+        Concat(std::to_string(outcome.broken_lines),
+               " broken lines of measurements were left out (was an earlier check interrupted?)"));
   }
 }
 
@@ -90,7 +91,7 @@ std::vector<std::string> CheckWords(const ProbeCheckOptions& options) {
 
 Result<int> AccCheck(const Context& context, const ProbeCheckOptions& options) {
   if (options.devices.size() > 1) {
-    return WrongUsage(context, "-d takes one device; start one check for each of several");
+    return WrongUsage(context, "-d takes one device; start a check for each device");
   }
   SONDE_ASSIGN_OR_RETURN(const PythonResult done,
                          RunPythonTask(context, {.python = options.python,
@@ -139,12 +140,13 @@ Result<int> ApiCompare(const Context& context, const ProbeCheckOptions& options)
 }
 
 void AddPython(CLI::App& app, ProbeCheckOptions& options) {
-  app.add_option("--python", options.python, "The Python that runs it")->capture_default_str();
+  app.add_option("--python", options.python, "The Python that runs the calls")
+      ->capture_default_str();
 }
 
 CommandAction DeclareAccCheck(CLI::App& app) {
   auto options = std::make_shared<ProbeCheckOptions>();
-  app.add_option("--api_info,--api_info_file", options->dump, "The dump.json whose calls are run")
+  app.add_option("--api_info,--api_info_file", options->dump, "The dump.json with the calls to run")
       ->required();
   app.add_option("-o,--out_path", options->output, "Folder for the tables")->capture_default_str();
   app.add_option("-d,--device", options->devices,
@@ -153,7 +155,7 @@ CommandAction DeclareAccCheck(CLI::App& app) {
   app.add_flag("--save_error_data", options->save_errors,
                "Save tensors of calls that do not pass, below error_data_path of -config");
   app.add_option("--csv_path,--result_csv_path", options->go_on_from,
-                 "Go on with this accuracy_checking_result_<time>.csv");
+                 "Continue this accuracy_checking_result_<time>.csv");
   app.add_flag("-f,--filter_api", options->filter, "Leave out calls that repeat an earlier one");
   app.add_option("--config,--config_path", options->config,
                  "config.json with a block acc_check: white_list, black_list, error_data_path");
@@ -177,7 +179,7 @@ CommandAction DeclareApiCompare(CLI::App& app) {
   app.add_option("--npu,--npu_csv_path", options->target,
                  "accuracy_checking_details_<time>.csv of the device under test")
       ->required();
-  app.add_option("--gpu,--gpu_csv_path", options->golden, "The same of the other device")
+  app.add_option("--gpu,--gpu_csv_path", options->golden, "The same file of the other device")
       ->required();
   app.add_option("-o,--out_path", options->output, "Folder for the tables")->capture_default_str();
   AddPython(app, *options);
@@ -188,11 +190,11 @@ CommandAction DeclareApiCompare(CLI::App& app) {
 
 Command ProbeAccCheckCommand() {
   return {.name = "acc_check",
-          .summary = "Run every call of a dump by itself and judge what comes out",
+          .summary = "Run every call of a dump by itself and judge its results",
           .example =
               "sonde probe acc_check -api_info dump/step0/rank0/dump.json -o result\n"
               "sonde probe acc_check -api_info dump.json -csv_path "
-              "result/accuracy_checking_result_20260101120000.csv   # go on",
+              "result/accuracy_checking_result_20260101120000.csv   # continue",
           .declare = &DeclareAccCheck};
 }
 
@@ -205,7 +207,7 @@ Command ProbeReproduceCommand() {
 
 Command ProbeApiCompareCommand() {
   return {.name = "api_precision_compare",
-          .summary = "Hold the tables of acc_check on two devices against each other",
+          .summary = "Compare the tables of acc_check from two devices",
           .example =
               "sonde probe api_precision_compare "
               "-npu npu/accuracy_checking_details_20260101120000.csv \\\n"

@@ -208,9 +208,9 @@ CommandAction DeclareProbeCompare(CLI::App& app) {
   precision::CompareOptions& compare = options->compare;
   app.add_option("--tp,--target_path", compare.target_path,
                  "The run under test: dump.json, a rank, step or dump folder; or a checkpoint");
-  app.add_option("--gp,--golden_path", compare.golden_path, "The run it is held against");
+  app.add_option("--gp,--golden_path", compare.golden_path, "The reference run");
   app.add_option("-i,--input_path", options->input,
-                 "JSON file with npu_path, bench_path and stack_path instead");
+                 "JSON file with npu_path, bench_path and stack_path, instead of -tp and -gp");
   app.add_option("-o,--output_path", compare.output_path, "Folder for the results")
       ->capture_default_str();
   app.add_option("-m,--mode", options->mode,
@@ -218,37 +218,37 @@ CommandAction DeclareProbeCompare(CLI::App& app) {
                  "transformer library")
       ->capture_default_str();
   app.add_option("--rank", options->ranks,
-                 "MindSpore's kernels instead, of these ranks: 0,1 (folders rank_<N>/...)");
-  app.add_option("--step", options->steps, "MindSpore's kernels, only of these steps");
+                 "Compare MindSpore's kernel dumps, of these ranks: 0,1 (folders rank_<N>/...)");
+  app.add_option("--step", options->steps, "Compare MindSpore's kernel dumps, of these steps only");
   app.add_flag("--xlsx", compare.xlsx, "Write a coloured workbook instead of csv");
   app.add_flag("--da,--diff_analyze", compare.analyze_difference,
-               "Also look for the calls that differ first, over all ranks");
+               "Also find the first calls that differ, over all ranks");
   app.add_flag("--reference-summary", compare.reference_summary,
-               "Name the first row that msProbe's thresholds call bad, instead of the first cause");
+               "Report the first row that fails msProbe's thresholds, instead of the first cause");
   app.add_option("--config", compare.calibration_path,
                  "Calibration matrices for tensors, a YAML file");
   app.add_option("--metric", compare.metric_paths,
-                 "A metric of your own for tensors: a shared library; may be repeated");
+                 "User metric for tensors: a shared library; may be repeated");
   app.add_option("--sql-metric", compare.sql_metrics,
-                 "A metric of your own as SQL over a row: name=expression; may be repeated");
+                 "User metric as SQL over a row: name=expression; may be repeated");
   app.add_flag("--store", compare.store, "Also write a store for sonde query");
   app.add_flag("--tensor_log,--is_print_compare_log", compare.log_tensors,
-               "One line of output a tensor");
+               "Print one line for each tensor");
   app.add_flag("--fm,--fuzzy_match", compare.fuzzy_match,
-               "Match names without their call number, in order")
+               "Match names without their call numbers, in order")
       ->group("Matching");
   AddMapping(app, "--cm,--cell_mapping", compare.mapping.cells,
-             "MindSpore cells to PyTorch modules");
-  AddMapping(app, "--am,--api_mapping", compare.mapping.apis, "MindSpore APIs to PyTorch APIs");
+             "Map MindSpore cells to PyTorch modules");
+  AddMapping(app, "--am,--api_mapping", compare.mapping.apis, "Map MindSpore APIs to PyTorch APIs");
   AddMapping(app, "--lm,--layer_mapping", compare.mapping.layers,
-             "Layers by their place in the module tree");
+             "Map layers by their place in the module tree");
   app.add_flag("--consistent_check", options->consistent,
-               "The target is a training engine, the golden run the inference engine it trains for")
+               "The target is a training engine, the golden run its inference engine")
       ->group("Matching");
   app.add_option("--backend", options->backend, "The training engine: fsdp or megatron")
       ->check(CLI::IsMember({"fsdp", "megatron"}))
       ->group("Matching");
-  app.add_option("--dm,--data_mapping", compare.mapping.data, "Single parameters, a YAML file")
+  app.add_option("--dm,--data_mapping", compare.mapping.data, "Map single parameters, a YAML file")
       ->group("Matching");
   return [options](const Context& context) { return Compare(context, *options); };
 }

@@ -21,7 +21,8 @@ constexpr std::string_view kProbeConfigExample =
     "sonde probe config_check -d train.sh -o npu.zip        # on each machine\n"
     "sonde probe config_check -c gpu.zip npu.zip -o result  # the reference first\n"
     "sonde probe config_check -vc npu.log gpu.log           # the configuration that verl printed\n"
-    "sonde probe config_check -vv npu.log                   # is it fit for comparing numbers\n"
+    "sonde probe config_check -vv npu.log                   # checks whether it is fit for "
+    "comparing numbers\n"
     "sonde probe config_check -sc npu.log gpu.log           # arguments that slime printed";
 
 struct ProbeConfigOptions {
@@ -112,7 +113,7 @@ CommandAction DeclareProbeConfig(CLI::App& app) {
            options->dump = true;
            options->scripts = scripts;
          },
-         "Pack this machine's variables and packages, and what these launch scripts say")
+         "Pack this machine's variables and packages, and the settings in these launch scripts")
       ->expected(0, -1)
       ->type_name("[SCRIPT...]");
   app.add_option("-c,--compare", options->packs, "Two packs or checkpoints, the reference first")
@@ -123,7 +124,8 @@ CommandAction DeclareProbeConfig(CLI::App& app) {
       ->expected(2)
       ->type_name("LOG LOG");
   app.add_option("--vv,--verl-verify", options->verl_checked,
-                 "A training log of verl against a benchmark (default: what training and inference "
+                 "A training log of verl against a benchmark (default: settings that training and "
+                 "inference "
                  "must share)")
       ->expected(1, 2)
       ->type_name("[YAML] LOG");
@@ -138,7 +140,7 @@ CommandAction DeclareProbeConfig(CLI::App& app) {
 
 Command ProbeConfigCommand() {
   return {.name = "config_check",
-          .summary = "Compare what two training runs were started with",
+          .summary = "Compare the configurations of two training runs",
           .example = kProbeConfigExample,
           .declare = &DeclareProbeConfig};
 }

@@ -92,9 +92,9 @@ void DeclareLayouts(CLI::App& app, Layouts* layouts) {
   const auto add = [&app](const char* name, auto& values, const char* help) {
     app.add_option(name, values, help)->expected(1, 2)->group("Merging parallel ranks");
   };
-  add("--rank_size", layouts->rank_size, "How many ranks; two values when graphs are compared");
+  add("--rank_size", layouts->rank_size, "Number of ranks; two values when graphs are compared");
   add("--pp", layouts->pipeline, "Stages of the pipeline");
-  add("--vpp", layouts->virtual_pipeline, "Chunks of a stage (default 1)");
+  add("--vpp", layouts->virtual_pipeline, "Chunks per stage (default 1)");
   add("--order", layouts->order, "Order of the dimensions (default tp-cp-ep-dp-pp)");
 }
 
@@ -134,9 +134,10 @@ CommandAction DeclareProbeGraph(CLI::App& app) {
       ->expected(1, 4)
       ->type_name("FOLDER|N");
   app.add_option("--gp,--golden_path", options->golden_path,
-                 "Folder of the run it is compared with (default: build only)");
+                 "Folder of the reference run (default: build only)");
   app.add_option("-o,--output_path", options->output_path, "Folder for the database")->required();
-  app.add_flag("--oc,--overflow_check", options->overflow_check, "Mark where numbers overflow");
+  app.add_flag("--oc,--overflow_check", options->overflow_check,
+               "Mark nodes whose values overflow");
   app.add_flag("--fm,--fuzzy_match", options->fuzzy_match,
                "Match modules by name alone and APIs in order");
   app.add_option_function<std::vector<std::string>>(
@@ -144,14 +145,14 @@ CommandAction DeclareProbeGraph(CLI::App& app) {
          [options](const std::vector<std::string>& files) {
            options->layer_mapping = files.empty() ? std::string() : files.front();
          },
-         "Match by layers that are named otherwise")
+         "Match layers that have other names")
       ->expected(0, 1)
       ->type_name("[FILE]");
   app.add_flag("--store", options->store, "Also write a store for sonde query");
   app.add_flag("--tensor_log,--is_print_compare_log", options->log_tensors,
-               "One line for every tensor that was compared");
+               "Print one line for each compared tensor");
   app.add_flag("--progress_log,--is_print_progress_log", *progress,
-               "Print lines that tell another program how far the work is");
+               "Print progress lines for another program");
   DeclareLayouts(app, layouts.get());
   app.add_option("--file_type", *file_type, "Merged ranks as a database or as dumps (json)")
       ->check(CLI::IsMember({"db", "json"}))
@@ -165,7 +166,7 @@ CommandAction DeclareProbeGraph(CLI::App& app) {
     const std::string unfit = ChooseForm(*file_type, options.get());
     if (!unfit.empty()) return WrongUsage(context, unfit);
     if (options->golden_path.empty() && (options->layer_mapping || options->fuzzy_match)) {
-      PrintNotice("-lm and -fm say how two runs are matched: without -gp they have no effect");
+      PrintNotice("-lm and -fm set how two runs are matched: they have no effect without -gp");
     }
     if (*progress) options->progress = &PrintProgress;
     return BuildGraph(*options);

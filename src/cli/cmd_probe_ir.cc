@@ -101,7 +101,8 @@ Result<std::vector<IrFile>> ReadAll(const std::string& path) {
     }
   }
   if (files.empty()) {
-    return base::NotFoundError(Concat("none of the files in '", path, "' is text of the IR"));
+    return base::NotFoundError(
+        Concat("none of the files in '", path, "' is a text file of the IR"));
   }
   return files;
 }
@@ -226,17 +227,17 @@ Result<int> Show(const Context& context, const ProbeIrOptions& options) {
 
 CommandAction DeclareProbeIr(CLI::App& app) {
   auto options = std::make_shared<ProbeIrOptions>();
-  app.add_option("path", options->path, "A file of the IR's text, or the folder that holds them")
+  app.add_option("path", options->path, "A text file of the IR, or the folder with these files")
       ->required();
   app.add_option("--find", options->find, "Nodes with this text in name, type, scope or source");
   app.add_option("--against", options->against,
-                 "Another pass or release: which nodes either has more of");
+                 "Another pass or release: nodes that one of the two has more often");
   app.add_flag("--types", options->types, "Nodes of the final graph by type");
-  app.add_flag("--params", options->parameters, "Its parameters");
+  app.add_flag("--params", options->parameters, "Parameters of the final graph");
   app.add_option("--values", options->values,
-                 "A dump of MindSpore's kernels: statistics beside the nodes");
+                 "A dump of MindSpore's kernels: adds statistics to the nodes");
   app.add_option("--step", options->steps, "Step of the dump (default: the first)");
-  app.add_option("--times", options->times, "A capture: launches and time beside the nodes");
+  app.add_option("--times", options->times, "A capture: adds launches and time to the nodes");
   app.add_option("-o,--output", options->output, "Write the table as csv into this folder");
   return [options](const Context& context) { return Show(context, *options); };
 }

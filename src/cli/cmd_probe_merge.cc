@@ -39,7 +39,7 @@ CommandAction DeclareProbeMerge(CLI::App& app) {
 
 Command ProbeMergeCommand() {
   return {.name = "merge",
-          .summary = "Put the results of many ranks side by side, one sheet a metric",
+          .summary = "Put the results of many ranks side by side, one sheet for each metric",
           .example = "sonde probe merge -i result -o merged -config calls.yaml",
           .declare = &DeclareProbeMerge};
 }

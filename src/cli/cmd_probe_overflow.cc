@@ -20,7 +20,7 @@ Result<int> Search(const ProbeOverflowOptions& options) {
                          precision::FindFirstOverflow(options.input, options.output));
   for (const std::string& note : outcome.notes) PrintNotice(note);
   if (outcome.found.empty()) {
-    std::printf("no call with finite inputs has an output that is not\n");
+    std::printf("no call with finite inputs has an output with infinities or NaN\n");
     return kExitOk;
   }
   for (const std::string& call : outcome.found) std::printf("first      %s\n", call.c_str());
@@ -41,7 +41,7 @@ CommandAction DeclareProbeOverflow(CLI::App& app) {
 
 Command ProbeOverflowCommand() {
   return {.name = "overflow_check",
-          .summary = "Find the first call that makes infinities or NaN",
+          .summary = "Find the first call that produces infinities or NaN",
           .example = "sonde probe overflow_check -i dump/step0 -o result",
           .declare = &DeclareProbeOverflow};
 }

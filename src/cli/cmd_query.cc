@@ -45,10 +45,10 @@ struct QueryOptions {
 };
 
 constexpr std::string_view kPromptHelp =
-    "Type SQL and end it with ';'. Other words, alone on a line:\n"
+    "Type SQL and end it with ';'. Commands, alone on a line:\n"
     "  .tables   names of the tables\n"
     "  .schema   tables with their columns\n"
-    "  .help     these words\n"
+    "  .help     this text\n"
     "  .quit     leave (also Ctrl+D)\n";
 
 bool IsStoreFile(const std::string& path) {
@@ -70,8 +70,8 @@ Result<job::OpenedJob> Open(const QueryOptions& options) {
   return job::Open(found, opening);
 }
 
-// One line that says how much was wrong with the data, at every opening: a user should know before
-// she trusts the numbers. Nothing where all is as it should be.
+// Prints one line about faults of the data at every opening, so that users know before they trust
+// the numbers. Prints nothing where there are none.
 Status NotifyOfIssues(const store::JointStore& store) {
   SONDE_ASSIGN_OR_RETURN(
       const store::ResultTable issues,
@@ -83,8 +83,7 @@ Status NotifyOfIssues(const store::JointStore& store) {
                     std::to_string(issues.Int(1, row)), ")");
   }
   if (wrong.empty()) return {};
-  PrintNotice(Concat("not all is as it should be: ", wrong,
-                     "; the table import_issue says what that means"));
+  PrintNotice(Concat("the data has faults: ", wrong, "; the table import_issue explains them"));
   return {};
 }
 
@@ -107,7 +106,7 @@ Status WithBaseline(Status status, const QueryOptions& options) {
   for (const store::ResultInfo* result : compare::Results()) {
     if (status.message().find(Concat("with name ", result->name)) == std::string::npos) continue;
     return std::move(status).Annotate(
-        Concat(result->name, " is of two traces: name the other one with --baseline"));
+        Concat(result->name, " compares two traces: name the other one with --baseline"));
   }
   return status;
 }
@@ -294,20 +293,20 @@ CommandAction DeclareQuery(CLI::App& app) {
   app.add_option(
       "PATH", options->path,
       "A trace file, a span folder, a store file (trace.duckdb), or a folder of several ranks");
-  app.add_option("SQL", options->sql, "One statement; without it, statements are asked for");
+  app.add_option("SQL", options->sql, "One statement (default: a prompt for statements)");
   app.add_option("--format", options->format,
-                 "How the result is written; csv has \"'\" before texts that a spreadsheet would "
-                 "run, csv-raw has them as they are")
+                 "Format of the result; csv puts \"'\" before texts that a spreadsheet would "
+                 "run, csv-raw leaves them unchanged")
       ->check(CLI::IsMember({"table", "csv", "csv-raw", "json", "parquet", "xlsx"}))
       ->capture_default_str();
   app.add_option("-o,--output", options->output, "File for the result instead of standard output");
   app.add_option("--baseline", options->baseline,
                  "Another trace: compare_stage, compare_cause, compare_tree, compare_request, "
-                 "compare_distribution, compare_memory and compare_call say how PATH differs from "
+                 "compare_distribution, compare_memory and compare_call show how PATH differs from "
                  "it, and so do the tables of cluster modes that compare (trace_diff, ...)");
   AddStatementLimits(app, "a statement", options->statements.limits);
   app.add_flag("--read-files", options->statements.reads_files,
-               "Let statements read other files, as FROM 'table.parquet' does");
+               "Let statements read other files, such as FROM 'table.parquet'");
   app.add_flag("--schema", options->schema, "Print the tables and their columns");
   return [options](const Context& context) { return RunQuery(context, *options); };
 }
@@ -316,7 +315,7 @@ CommandAction DeclareQuery(CLI::App& app) {
 
 Command QueryCommand() {
   return {.name = "query",
-          .summary = "Ask a trace with SQL",
+          .summary = "Query traces with SQL",
           .example =
               "sonde query ./profile/rank0_ascend_pt "
               "'SELECT name, count(*), sum(dur) FROM slice GROUP BY name'\n"

@@ -53,7 +53,7 @@ void DeclareSelection(CLI::App& app, RunOptions& options) {
                  "First step not to record; -1: record to the end")
       ->group(group);
   app.add_option("--profile-step-mark", options.step_mark,
-                 "Steps are the scopes of this name (torch.profiler.record_function)")
+                 "Steps are the ranges of this name (torch.profiler.record_function)")
       ->group(group);
   app.add_option("--profile-ranks", options.ranks, "Ranks to record, as 0 1 or 0,1; -1: all")
       ->delimiter(',')
@@ -70,7 +70,7 @@ void DeclareSelection(CLI::App& app, RunOptions& options) {
 void DeclareDump(CLI::App& app, RunOptions& options) {
   const std::string group = "Values instead of times (precision)";
   app.add_option("--dump-config", options.dump_config,
-                 "Dump what flows through the outermost modules as this config.json says")
+                 "Dump inputs and outputs of the outermost modules as set in this config.json")
       ->group(group);
   app.add_option(
          "--provide", options.provide,
@@ -93,7 +93,7 @@ void DeclareContent(CLI::App& app, RunOptions& options) {
             "Events of the memory allocator (off)");
   AddSwitch(app, options.with_stack, group, "profile-with-stack", "Python call stacks (off)");
   AddSwitch(app, options.with_modules, group, "profile-with-modules",
-            "One range per nn.Module call (on)");
+            "One range for each nn.Module call (on)");
   AddSwitch(app, options.with_device, group, "profile-with-device",
             "Tasks of an NVIDIA GPU by CUPTI, of an Ascend NPU by CANN's libmspti.so (on where "
             "those are)");
@@ -179,8 +179,8 @@ void ReportKeptRecords(const std::vector<std::string>& captures) {
     if (!IsAnalysed(capture)) continue;
     const std::string folder = base::JoinPath(capture, "SONDE");
     if (importers::IsCapture(folder)) {
-      PrintNotice(Concat("the records in '", folder,
-                         "' stay: the store beside them does not hold all that they say"));
+      PrintNotice(
+          Concat("the records in '", folder, "' stay: the store next to them is not complete"));
     } else {
       ::rmdir(folder.c_str());  // goes where nothing is left in it
     }

@@ -177,16 +177,17 @@ CommandAction DeclareView(CLI::App& app) {
                  "Trace files, span folders, store files or folders of several ranks; more can be "
                  "opened on the page");
   // One value each, however often they are given: what follows is a PATH.
-  app.add_option("--root", options->roots,
-                 "The page may open what lies in this folder; the folders of PATH always, without "
-                 "PATH the current one")
+  app.add_option(
+         "--root", options->roots,
+         "The page may open files in this folder, and always in the folders of PATH; without "
+         "PATH the current one")
       ->allow_extra_args(false);
   app.add_option("--live", options->live,
                  "Control address of a program under sonde run --control: the page starts and "
                  "stops its recording")
       ->allow_extra_args(false);
   app.add_option("--live-list", options->live_list,
-                 "File that tells such addresses, as processes under sonde run write it")
+                 "File of such addresses, as written by processes under sonde run")
       ->group("");
   app.add_option("--port", options->port, "Port to listen on; 0: any that is free")
       ->check(CLI::Range(0, 65535))
@@ -195,7 +196,7 @@ CommandAction DeclareView(CLI::App& app) {
   app.add_flag("--open", options->open, "Open the page in the browser");
   AddStatementLimits(app, "a statement that is typed on the page", options->limits);
   app.add_option("--baseline", options->baseline,
-                 "Another trace: it is opened, too, and the page begins with how PATH differs from "
+                 "Another trace: the page opens both and begins with how PATH differs from "
                  "it")
       ->allow_extra_args(false);
   return [options](const Context& /*context*/) {

@@ -19,7 +19,8 @@ Result<int64_t> ParseStep(const std::string& text, std::string_view option) {
   if (text.empty()) return compare::kNone;
   const auto number = base::ParseInt64(text);
   if (number && *number >= 0) return *number;
-  return base::InvalidArgumentError(Concat(option, " is the number of a step, not '", text, "'"));
+  return base::InvalidArgumentError(
+      Concat(option, " must be the number of a step, not '", text, "'"));
 }
 
 // The literals of a flat dictionary, one by one.
@@ -37,7 +38,7 @@ class NameMapReader {
       if (!value) return Wrong();
       constexpr size_t kLongest = 200;
       if (key->size() > kLongest || value->size() > kLongest) {
-        return base::InvalidArgumentError("names of --op_name_map have 200 characters at most");
+        return base::InvalidArgumentError("names in --op_name_map may have 200 characters at most");
       }
       map[*key] = *value;
       if (!Take(',') && !rest_.starts_with('}')) return Wrong();
@@ -62,7 +63,7 @@ class NameMapReader {
   }
   static Status Wrong() {
     return base::InvalidArgumentError(
-        "--op_name_map is a dictionary of names, like {'Optimizer.step#SGD.step':"
+        "--op_name_map must be a dictionary of names, like {'Optimizer.step#SGD.step':"
         "'Optimizer.step#NpuFusedSGD.step'}");
   }
 
@@ -74,42 +75,43 @@ void AddSheetOptions(CLI::App& app, compare::Options& options) {
   app.add_flag("--enable_operator_compare", options.operators, "Operators, or modules");
   app.add_flag("--enable_memory_compare", options.memory, "Memory of operators");
   app.add_flag("--enable_communication_compare", options.communication, "Communication operations");
-  app.add_flag("--enable_api_compare", options.api, "Calls of the host");
+  app.add_flag("--enable_api_compare", options.api, "Host calls");
   app.add_flag("--enable_kernel_compare", options.kernels, "Kernels. None of the six: all of them");
   app.add_flag("--disable_details", options.disable_details, "Sums only, no pairs of operators");
   app.add_flag("--disable_module", options.disable_module, "Operators, never modules");
   app.add_flag("--use_input_shape", options.use_input_shape,
-               "Operators are the same where their shapes are, too");
+               "Match operators only where their shapes are equal, too");
   app.add_flag("--use_kernel_type", options.use_kernel_type,
-               "Kernels by type and core, not by shapes");
+               "Match kernels by type and core, not by shapes");
   app.add_option("--max_kernel_num", options.max_kernel_num,
-                 "Operators with more kernels are compared by what they call (above 3)");
+                 "Operators with more kernels are compared by the operators inside them (above 3)");
 }
 
 }  // namespace
 
 void AddCompareOptions(CLI::App& app, CompareOptions& options) {
-  app.add_option("-d,--profiling_path", options.path, "The trace that is looked at")->required();
+  app.add_option("-d,--profiling_path", options.path, "The trace to judge")->required();
   app.add_option("--bp,--benchmark_profiling_path", options.base_path,
-                 "The trace that it is compared with")
+                 "The trace to compare it with")
       ->required();
   app.add_option("-o,--output_path", options.output, "Folder of the results")
       ->capture_default_str();
   app.add_option("--export_type", options.export_type, "Form of the results")
       ->check(CLI::IsMember({"excel", "csv", "db", "html"}))
       ->capture_default_str();
-  app.add_option("--format", options.format, "What is printed: for people, or for programs")
+  app.add_option("--format", options.format,
+                 "Printed output: a table for people, JSON for programs")
       ->check(CLI::IsMember({"table", "json"}))
       ->capture_default_str();
   app.add_option("--fail-if", options.fail_if,
                  "Exit status 3 where this holds beyond noise, as 'step > 3%' or 'free > 1.5ms'; "
-                 "stages: step, computing, communication, free; what all work takes longer alike "
+                 "stages: step, computing, communication, free; a change that all work shares "
                  "counts as 'machine' only");
   AddSheetOptions(app, options.compare);
-  app.add_option("--op_name_map", options.name_map, "Other names of operators, like {'a':'b'}");
-  app.add_option("--base_step", options.base_step, "Step of -bp that counts (default: all)");
+  app.add_option("--op_name_map", options.name_map, "Operators that were renamed, like {'a':'b'}");
+  app.add_option("--base_step", options.base_step, "Step of -bp to compare (default: all)");
   app.add_option("--comparison_step", options.comparison_step,
-                 "Step of -d that counts (default: all)");
+                 "Step of -d to compare (default: all)");
   app.add_option("--gpu_flow_cat", options.flow_category,
                  "Accepted; flows to a GPU are found whatever their category");
   app.add_flag("--force", options.force, "Accepted; owners and sizes of files are not checked");

@@ -30,7 +30,7 @@ void Write(std::string_view text) {
 std::string_view Explanation(int number) {
   // Input files are mapped into memory.
   if (number == SIGBUS) return "a file became shorter while it was read, or its disk failed";
-  return "this is a fault of Sonde itself: please report it with the command and these lines";
+  return "this is a bug in Sonde: please report it with the command and these lines";
 }
 
 // Where nothing can be executed, no call stack begins: but who called has left a way back.

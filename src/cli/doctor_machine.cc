@@ -39,7 +39,7 @@ constexpr std::array kProfilerVariables = {
     KnownVariable{"CUDA_INJECTION64_PATH", "a tool is injected into CUDA programs"},
     KnownVariable{"ROCP_TOOL_LIB", "a ROCm profiler is attached"},
     KnownVariable{"LD_PRELOAD", "a library is loaded before all others"},
-    KnownVariable{"LD_AUDIT", "the dynamic linker is watched"},
+    KnownVariable{"LD_AUDIT", "an auditor observes the dynamic linker"},
 };
 
 struct DeviceFamily {
@@ -115,10 +115,10 @@ Finding CheckClock() {
   const double slow_ns = ReadCostNs([] { return static_cast<uint64_t>(base::MonotonicRawNs()); });
   return {.grade = Grade::kNote,
           .subject = "Clock",
-          .text = Concat("the CPU counter is not trustworthy here: CLOCK_MONOTONIC_RAW is used, ",
+          .text = Concat("the CPU counter is not reliable here: CLOCK_MONOTONIC_RAW is used, ",
                          Format("%.1f ns", slow_ns), " a reading instead of ",
                          Format("%.1f ns", cost_ns)),
-          .remedy = "none needed: times are right, recording costs a little more"};
+          .remedy = "none needed: times are correct, recording costs a little more"};
 }
 
 Finding CheckSavePath(const std::string& path) {
@@ -152,7 +152,8 @@ std::vector<Finding> CheckOtherProfilers(const VariableGetter& get_variable) {
         {.grade = Grade::kNote,
          .subject = "Other profiler",
          .text = Concat(known.name, "=", value, ": ", known.meaning),
-         .remedy = "two profilers at once slow the program; unset it if it is not meant"});
+         .remedy =
+             "two profilers at once slow the program; unset the variable if this is unintended"});
   }
   if (findings.empty())
     findings.push_back({.subject = "Other profilers", .text = "none switched on"});

@@ -88,7 +88,7 @@ Finding ExplainMindspore(const JsonValue& mindspore) {
   if (Flag(mindspore, "supported", true)) return {.subject = "MindSpore", .text = text};
   return {.grade = Grade::kNote,
           .subject = "MindSpore",
-          .text = Concat(text, ": not a release that Sonde knows, its self-test decides")};
+          .text = Concat(text, ": a release that Sonde does not know; the self-test decides")};
 }
 
 void ExplainPackages(const JsonValue& packages, std::vector<Finding>& out) {
@@ -96,7 +96,7 @@ void ExplainPackages(const JsonValue& packages, std::vector<Finding>& out) {
   for (const auto& [name, version] : packages.Members()) {
     if (version.IsString()) found.push_back(Concat(name, " ", version.AsString().value_or("")));
   }
-  if (!found.empty()) out.push_back({.subject = "Beside it", .text = base::Join(found, ", ")});
+  if (!found.empty()) out.push_back({.subject = "Other packages", .text = base::Join(found, ", ")});
 }
 
 // A torch for CUDA is linked with CUPTI; what tells of an NPU is looked for on the machine.
@@ -109,7 +109,7 @@ Finding ExplainAccelerator(const std::string& kind, std::string text, bool is_fo
   return {.grade = Grade::kGap,
           .subject = "Accelerator",
           .text = std::move(text),
-          .remedy = "this version records the host side; use the vendor's tracer beside it",
+          .remedy = "this version records the host side; use the vendor's tracer in addition",
           .loses = Concat("kernels on the ", kind, " device")};
 }
 
@@ -172,7 +172,7 @@ void ExplainHosts(const JsonValue& hosts, std::vector<Finding>& out) {
       ++lacks;
       out.push_back({.grade = Grade::kGap,
                      .subject = subject,
-                     .text = words.empty() ? "a module is not there"
+                     .text = words.empty() ? "a module is missing"
                                            : Concat("there is no ", base::Join(words, ", ")),
                      .remedy = "use a release that docs/vllm.md names, or a newer Sonde",
                      .loses = std::string(title)});
@@ -180,8 +180,8 @@ void ExplainHosts(const JsonValue& hosts, std::vector<Finding>& out) {
     const int64_t known = host.GetInt("seams", 0).value_or(0);
     if (lacks == 0) {
       out.push_back({.subject = subject,
-                     .text = Concat(Text(host, "version"), ": the names of all ",
-                                    std::to_string(known), " changes are there")});
+                     .text = Concat(Text(host, "version"), ": all ", std::to_string(known),
+                                    " names that Sonde changes exist")});
     }
   }
 }

@@ -60,17 +60,15 @@ void RenderVerdict(const std::vector<Finding>& findings, std::string& out) {
     return finding.grade == Grade::kFailure;
   });
   if (failed) {
-    out += "\nNothing will be recorded until every FAIL above is remedied.\n";
+    out += "\nNothing will be recorded until every FAIL above is fixed.\n";
     return;
   }
   constexpr std::string_view kAlways =
       "forward and backward operators, module ranges, steps, optimizer and data loader, "
-      "collectives, "
-      "ranges and marks of the program";
+      "collectives, ranges and marks of the program";
   constexpr std::string_view kOptional =
       "input shapes (--profile-record-shapes), allocator events (--profile-with-memory), Python "
-      "call "
-      "stacks (--profile-with-stack)";
+      "call stacks (--profile-with-stack)";
   out += Concat("\nRecorded:      ", Wrap(kAlways, 15), "\nWith options:  ", Wrap(kOptional, 15),
                 "\n");
   std::vector<std::string> lost;

@@ -74,7 +74,7 @@ Result<int> InProcess(const std::function<int()>& work, bool is_silent) {
   const pid_t parent = ::getpid();
   const Signals signals;
   const pid_t worker = ::fork();
-  if (worker < 0) return base::ErrnoStatus(errno, "start", "a process for the work");
+  if (worker < 0) return base::ErrnoStatus(errno, "start", "a worker process");
   if (worker == 0) {
     signals.Restore();
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -124,7 +124,7 @@ void WorkBoard::Unmap::operator()(void* memory) const { ::munmap(memory, bytes);
 Result<WorkBoard> WorkBoard::Make(size_t count) {
   const size_t bytes = std::max<size_t>(count, 1) * sizeof(GuardMark);
   void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) return base::ErrnoStatus(errno, "map", "memory that processes share");
+  if (memory == MAP_FAILED) return base::ErrnoStatus(errno, "map", "shared memory");
   return WorkBoard(memory, count, bytes);
 }
 

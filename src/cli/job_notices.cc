@@ -9,7 +9,7 @@ void NotifyOfJob(const job::Job& job) {
   for (const std::string& notice : job.notices) PrintNotice(notice);
   if (!job.repeated.empty()) PrintNotice(job::DescribeRepeated(job.repeated));
   if (job.unread.empty()) return;
-  PrintNotice(base::Concat("no trace, not read: ", job::Named(job.unread, job.folder)));
+  PrintNotice(base::Concat("not read, no trace: ", job::Named(job.unread, job.folder)));
 }
 
 }  // namespace sonde::cli

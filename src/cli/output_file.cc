@@ -99,7 +99,7 @@ Status WriteOutputPath(const std::string& output,
                        const std::function<Status(const std::string& path)>& write) {
   if (IsWrittenInto(output)) {
     return base::InvalidArgumentError(
-        Concat("'", output, "' is no regular file, which this format needs"));
+        Concat("'", output, "' is not a regular file, which this format needs"));
   }
   SONDE_ASSIGN_OR_RETURN(const std::string path, Followed(output));
   base::RemoveLeftovers(std::string(base::DirName(path)));

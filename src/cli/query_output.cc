@@ -319,7 +319,7 @@ Status WriteWorkbook(const store::JointStore& store, const std::string& sql,
         if (sheet.rows.size() + chunk.rows() > precision::kMaxSheetRows) {
           return base::OutOfRangeError(
               Concat("a sheet holds ", std::to_string(precision::kMaxSheetRows),
-                     " rows and there are more: add a LIMIT, or write csv or parquet"));
+                     " rows, the result has more: add a LIMIT, or write csv or parquet"));
         }
         for (size_t row = 0; row < chunk.rows(); ++row) {
           std::vector<std::string>& cells = sheet.rows.emplace_back();

@@ -40,7 +40,7 @@ std::string MeantBy(const JsonValue& config) {
     const bool is_near = base::EditDistance(base::ToLower(key), "dump_path") <= kNear;
     const bool is_other = key == "path" || key == "output_path";
     if (value.IsString() && (is_near || is_other)) {
-      return Concat("; did you mean it by '", key, "'?");
+      return Concat("; is it meant by '", key, "'?");
     }
   }
   return {};

@@ -216,9 +216,9 @@ Status CheckRunOptions(const RunOptions& options) {
     return InvalidArgumentError("--profile-gc-threshold-ms must be 0 or more");
   }
   if (options.max_size && !IsSize(*options.max_size)) {
-    return InvalidArgumentError(Concat(
-        "--profile-max-size must be a number of bytes with K, M, G or nothing behind it, not '",
-        *options.max_size, "'"));
+    return InvalidArgumentError(
+        Concat("--profile-max-size must be a number of bytes, optionally with K, M or G, not '",
+               *options.max_size, "'"));
   }
   if (options.max_seconds && *options.max_seconds < 0) {
     return InvalidArgumentError("--profile-max-seconds must be 0 (no limit) or more");
@@ -230,7 +230,7 @@ Status CheckRunOptions(const RunOptions& options) {
   if (options.step_start || options.step_end) {
     return InvalidArgumentError(
         "--control and --profile-step-start/--profile-step-end exclude each other: either requests "
-        "or steps say what is recorded");
+        "or steps select the recorded part");
   }
   return NormalizeControl(*options.control).status();
 }

@@ -81,8 +81,8 @@ class Comparer {
     const bool all = options_.WantsAll();
     for (const Side* side : {&base_, &comparison_}) {
       if (side->issues.empty()) continue;
-      Notice(Concat("'", side->path, "': not all is as it should be: ",
-                    base::Join(side->issues, ", "), "; 'sonde analyse' says what that means"));
+      Notice(Concat("'", side->path, "': the data has faults: ", base::Join(side->issues, ", "),
+                    "; 'sonde analyse' explains them"));
     }
     // The verdict asks nothing of the sheets.
     base::TaskGroup beside(threads_);

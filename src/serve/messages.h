@@ -199,7 +199,7 @@
   F(std::vector<ResultColumnMessage>, columns, "as declared") \
   F(std::vector<ResultPartMessage>, parts,                    \
     "by trace: those asked for, as many as an answer holds")  \
-  F(std::vector<std::string>, notices, "a line each: clocks that waits are told without")
+  F(std::vector<std::string>, notices, "a line each: clock differences removed from waits")
 
 #define SONDE_FIELDS_ADVICE(F)                                 \
   F(std::string, advice, "as import_issue has it: in English") \

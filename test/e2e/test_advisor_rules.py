@@ -249,7 +249,7 @@ def test_unread_parts_are_reported(run_sonde, tmp_path):
     path.write_text(path.read_text()[:-60])
     done = run_sonde("advisor", "all", "-d", path, "-l", "en", "-o", tmp_path / "out")
     assert done.returncode == 0, done.stderr
-    assert "cut.pt.trace.json': not all is as it should be: " in done.stderr
+    assert "cut.pt.trace.json': the data has faults: " in done.stderr
 
 
 # What TraceLens (AMD-AGI, August 2026) counts of a trace of an A100: operations and bytes, of
@@ -341,6 +341,6 @@ def test_no_rule_of_ascend_is_asked_of_what_sonde_recorded_on_a_host(run_sonde, 
     done = run_sonde("advisor", "all", "-l", "en", "-d", tmp_path / "profile", "-o", tmp_path)
     assert done.returncode == 0, done.stderr
     assert "torch_npu" not in done.stdout and "HCCL" not in done.stdout
-    (line,) = (line for line in done.stderr.splitlines() if "rules were not asked" in line)
+    (line,) = (line for line in done.stderr.splitlines() if "rules were not applied" in line)
     for rule in ("environment_variable_analysis", "dynamic_shape_analysis", "timeline_fusion_ops"):
         assert f"{rule} (is_ascend)" in line

@@ -43,7 +43,7 @@ def test_a_timeline_that_ends_early_is_reported(shared_data, run_sonde, tmp_path
     done = run_sonde("cluster", "-m", "hccl_sum", "-d", ranks, "-o", tmp_path / "out")
     assert done.returncode == 0, done.stderr
     printed = [line for line in done.stderr.splitlines() if "trace_truncated (1)" in line]
-    assert len(printed) == 1 and "rank 1: not all is as it should be" in printed[0], done.stderr
+    assert len(printed) == 1 and "rank 1: the data has faults" in printed[0], done.stderr
 
 
 def test_ranks_are_numbered_by_the_names_of_their_files(two_ranks, run_sonde, tmp_path):

@@ -54,7 +54,7 @@ def test_missing_ranks_are_named(mode, ranks, cluster):
     for rank in (3, 5):
         shutil.rmtree(folder_of(ranks, rank))
     tables, lines = cluster(mode, ranks)
-    only(lines, "rank 3,5 of 0 to 7 is not there: the results are without it")
+    only(lines, "ranks 3,5 of 0 to 7 are missing: the results do not cover them")
     assert tables or mode == "slow_rank"
 
 
@@ -83,15 +83,20 @@ def test_missing_ranks_at_the_ends_are_named(gone, reports, ranks, cluster):
         database.close()
     _, lines = cluster("hccl_sum", ranks)
     if reports == "nothing":
-        assert not [line for line in lines if "is not there" in line]
+        assert not [line for line in lines if "missing: the results" in line]
         return
     names = ",".join(map(str, gone))
-    only(lines, f"rank {names} of 0 to 7 is not there: the results are without it")
+    missing = (
+        f"rank {names} of 0 to 7 is missing"
+        if len(gone) == 1
+        else f"ranks {names} of 0 to 7 are missing"
+    )
+    only(lines, f"{missing}: the results do not cover ")
 
 
 def test_ranks_that_were_not_wanted_are_not_missing(ranks, cluster):
     _, lines = cluster("hccl_sum", ranks, "--rank_list", "0,7")
-    assert not [line for line in lines if "is not there" in line]
+    assert not [line for line in lines if "missing: the results" in line]
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -127,7 +132,7 @@ def test_a_folder_of_a_rank_without_files(ranks, cluster):
         parents=True
     )
     _, lines = cluster("hccl_sum", ranks)
-    only(lines, "rank 4 of 0 to 7 is not there")
+    only(lines, "rank 4 of 0 to 7 is missing")
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -150,7 +150,8 @@ def test_waits_that_nobody_measured_are_those_of_right_clocks(ranks, run_sonde, 
     corrected, asked, printed = waits_of(run_sonde, ranks, tmp_path)
     assert (
         printed.count(
-            "waits for ranks are told without that; sonde cluster --keep_clocks leaves it"
+            "waits for ranks are computed without that; "
+            "sonde cluster --keep_clocks keeps the clocks"
         )
         == 1
     )

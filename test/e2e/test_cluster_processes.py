@@ -255,7 +255,7 @@ def test_a_damaged_rank_is_named(shared_data, start, tmp_path):
     assert [code for code, _, _ in ends] == [1, 0]
     (error,) = errors_of(ends[0][2])
     assert f"{file.parents[1]}: " in error and "file_unreadable (1)" in error
-    assert "the results are without it" in error
+    assert "missing from the results" in error
 
 
 def test_alone_waits_for_nobody(shared_data, start, tmp_path):
@@ -309,7 +309,7 @@ def test_other_launchers_are_known(number_name, shared_data, start, tmp_path):
     ]
     (code, _, err), (other_code, _, other_err) = map(end_of, two)
     assert (code, other_code) == (0, 0), err + other_err
-    assert f"process 0 of 2, as {count_name} says: they share the ranks" in err
+    assert f"process 0 of 2, as {count_name} states: they share the ranks" in err
 
 
 @pytest.fixture

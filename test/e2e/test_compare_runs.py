@@ -227,7 +227,7 @@ def test_results_that_cannot_be_written(run_sonde, shared_data, tmp_path, one_er
     [
         (["--max_kernel_num", "3"], "has to be greater than 3"),
         (["--base_step", "50"], "go together"),
-        (["--op_name_map", "{a:b}"], "--op_name_map is a dictionary"),
+        (["--op_name_map", "{a:b}"], "--op_name_map must be a dictionary"),
     ],
 )
 def test_wrong_usage(words, printed, compare):

@@ -178,7 +178,7 @@ def test_fail_if_is_of_the_program_and_not_of_the_machine(run_sonde, tmp_path):
     done = machine(run_sonde, tmp_path, 1.2, "--fail-if", "step > 3%")
     assert done.returncode == 0, done.stderr
     (line,) = [line for line in done.stderr.splitlines() if "the stage step takes" in line]
-    assert "all work takes longer alike" in line and "--fail-if 'machine > 3.0%'" in line
+    assert "all work takes longer" in line and "--fail-if 'machine > 3.0%'" in line
     done = machine(run_sonde, tmp_path, 1.2, "--fail-if", "machine > 3%")
     assert done.returncode == 3
     assert "all work alike takes +" in done.stderr
@@ -203,7 +203,7 @@ def test_tables_of_two_traces_need_the_other_one(run_sonde, tmp_path):
     for table in tables:
         done = run_sonde("query", new, f"SELECT count(*) FROM {table}")
         assert done.returncode == 1
-        assert f"{table} is of two traces: name the other one with --baseline" in done.stderr
+        assert f"{table} compares two traces: name the other one with --baseline" in done.stderr
         done = run_sonde("query", new, "--baseline", old, f"SELECT count(*) FROM {table}")
         assert done.returncode == 0, done.stderr
     done = run_sonde("query", new, "SELECT * FROM no_such_table")

@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.mark.parametrize(
     ("number", "words"),
-    [(signal.SIGSEGV, "a fault of Sonde itself"), (signal.SIGABRT, "a fault of Sonde itself"),
+    [(signal.SIGSEGV, "a bug in Sonde"), (signal.SIGABRT, "a bug in Sonde"),
      (signal.SIGBUS, "a file became shorter while it was read")],
 )  # fmt: skip
 def test_what_a_crash_says(sonde, cache_home, tmp_path, number, words):

@@ -46,7 +46,7 @@ def test_the_python_of_a_command(run_sonde, tmp_path):
     shell.write_text("#!/bin/sh\n")
     shell.chmod(0o755)
     done = run_sonde("doctor", "--python", "/no/such/python", "--", str(shell))
-    assert f"which Python runs '{shell}' cannot be told" in " ".join(done.stdout.split())
+    assert f"which Python runs '{shell}' is unknown" in " ".join(done.stdout.split())
 
 
 def make_python(folder, *arguments):

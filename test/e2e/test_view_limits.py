@@ -69,9 +69,9 @@ def test_what_the_limits_allow_runs(run_sonde, traces):
 
 @pytest.mark.parametrize("command", ["view", "query"])
 @pytest.mark.parametrize(("option", "value", "reported"), [
-    ("--max-seconds", "0", "must be a number from 1 on, not '0'"),
-    ("--max-seconds", "soon", "must be a number from 1 on, not 'soon'"),
-    ("--max-memory", "much", "must be a number of bytes with K, M, G or nothing behind it"),
+    ("--max-seconds", "0", "must be a number of at least 1, not '0'"),
+    ("--max-seconds", "soon", "must be a number of at least 1, not 'soon'"),
+    ("--max-memory", "much", "must be a number of bytes, optionally with K, M or G"),
 ])  # fmt: skip
 def test_what_is_no_limit(run_sonde, one_error_line, traces, command, option, value, reported):
     done = run_sonde(command, traces / "a.json", option, value)

@@ -43,7 +43,7 @@ def test_matching_without_a_second_run_is_reported(probe, tmp_path):
     for option in ("-lm", "-fm"):
         done = probe("graph", "-tp", "rank0", "-o", "out", option)
         assert (
-            "-lm and -fm say how two runs are matched: without -gp they have no effect"
+            "-lm and -fm set how two runs are matched: they have no effect without -gp"
             in done.stderr
         )
     assert "no effect" not in probe("graph", "-tp", "rank0", "-o", "out").stderr

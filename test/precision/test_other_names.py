@@ -26,7 +26,7 @@ def test_other_names_lead_to_ours(words, ours):
 @pytest.mark.parametrize(
     ("word", "advice"),
     (
-        ("multi_acc_check", "'sonde probe acc_check -d N' for each device"),
+        ("multi_acc_check", "'sonde probe acc_check -d N' once for each device"),
         ("op_generate", "'sonde probe reproduce ENTRY'"),
         ("checkpoint", "'sonde probe compare' compares two checkpoints"),
         ("data2db", "'sonde probe compare --store'"),

@@ -172,7 +172,7 @@ def test_stands_in_beside_a_folder_of_that_name(run, tmp_path):
         ('{"task": "x", "dump_path": "d"}', "task is invalid, it should be one of"),
         ('{"level": "x", "dump_path": "d"}', "level is invalid, it should be one of"),
         ('{"level": "L0"}', "dump_path not found"),
-        ('{"dumpPath": "d"}', "dump_path not found; did you mean it by 'dumpPath'?"),
+        ('{"dumpPath": "d"}', "dump_path not found; is it meant by 'dumpPath'?"),
         ('{"dump_path": "/dev/null/d"}', "dump_path"),
     ],
 )

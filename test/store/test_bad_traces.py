@@ -91,8 +91,8 @@ def test_every_opening_says_how_much_is_wrong(tmp_path):
     """One line, from the store itself too; what is only information says nothing."""
     path = write(tmp_path / "a.json", [event(dur=-5), event(ts="noon"), event(ph="B")])
     line = (
-        "sonde: not all is as it should be: trace_bad_time (1), trace_negative_duration (1); "
-        "the table import_issue says what that means"
+        "sonde: the data has faults: trace_bad_time (1), trace_negative_duration (1); "
+        "the table import_issue explains them"
     )
     first = run(path).stderr.splitlines()
     assert first[0].startswith("sonde: reading ") and first[1:] == [line]

@@ -153,7 +153,7 @@ def test_output_into_what_is_no_regular_file(span, tmp_path):
         assert done.returncode == 0, done.stderr
         assert reader.communicate(timeout=60)[0] == expected
     assert pipe.is_fifo()
-    refused(run(span, COUNTS, "--format", "parquet", "-o", pipe), 1, "no regular file")
+    refused(run(span, COUNTS, "--format", "parquet", "-o", pipe), 1, "not a regular file")
     assert pipe.is_fifo()
     link.symlink_to("target.csv")
     for _ in range(2):  # it leads to nothing, then to a file

@@ -41,12 +41,12 @@ int32_t NumberOfName(std::string_view name) {
   return number && *number >= 0 && *number <= INT32_MAX ? static_cast<int32_t>(*number) : -1;
 }
 
-// Of the ranks that the job had, `world`, 0 where that is not known: then of those between what is
-// there, since ranks of one host of several need not begin at 0.
+// Reports missing ranks. `world`: number of ranks of the job. Where it is 0 (unknown) only gaps
+// between the ranks that are there count: ranks of one host of several need not begin at 0.
 void ReportGaps(const std::map<int32_t, job::Trace>& by_rank, int32_t world,
                 std::vector<std::string>& notices) {
   if (by_rank.empty()) return;
-  // A number beyond the world is of another job, or ours: nothing is known then.
+  // A rank beyond the world belongs to another job, or its number is ours: the world is unknown.
   const bool is_known = world > by_rank.rbegin()->first;
   const int32_t first = is_known ? 0 : by_rank.begin()->first;
   const int32_t last = is_known ? world - 1 : by_rank.rbegin()->first;
@@ -58,8 +58,11 @@ void ReportGaps(const std::map<int32_t, job::Trace>& by_rank, int32_t world,
   }
   for (; next <= last; ++next) gaps.push_back(next);
   if (gaps.empty()) return;
-  notices.push_back(Concat("rank ", Listed(gaps), " of ", std::to_string(first), " to ",
-                           std::to_string(last), " is not there: the results are without it"));
+  const bool is_one = gaps.size() == 1;
+  notices.push_back(Concat(is_one ? "rank " : "ranks ", Listed(gaps), " of ", std::to_string(first),
+                           " to ", std::to_string(last),
+                           is_one ? " is missing: the results do not cover it"
+                                  : " are missing: the results do not cover them"));
 }
 
 class Runner {
@@ -135,7 +138,7 @@ class Runner {
   job::NoticeSink ReportClocks() const {
     if (ShowsClocks() || !options_.notify) return {};
     return [this](std::string_view line) {
-      options_.notify(Concat(line, "; sonde cluster --keep_clocks leaves it"));
+      options_.notify(Concat(line, "; sonde cluster --keep_clocks keeps the clocks"));
     };
   }
 
@@ -217,19 +220,18 @@ class Runner {
                   [](const recipes::ImportIssue& issue) { return issue.severity != "error"; });
     if (errors.empty()) return {};
     return base::CorruptDataError(
-        Concat("not all of it can be read, and the rest holds nothing of this: ",
-               base::Join(recipes::IssueTexts(errors), ", "),
-               "; 'sonde analyse' of it says what that means"));
+        Concat("some of it cannot be read, and the rest has none of these data: ",
+               base::Join(recipes::IssueTexts(errors), ", "), "; 'sonde analyse' explains them"));
   }
 
-  // Who reads the table should know what of a rank it does not speak for.
+  // Readers of the table should know which data of a rank it lacks.
   void ReportIssues(const Rank& rank, const recipes::TraceData& data) {
     const std::vector<std::string> wrong = recipes::IssueTexts(data.issues);
     if (wrong.empty() || !options_.notify) return;
     const std::scoped_lock lock(mutex_);
     options_.notify(Concat("rank ", std::to_string(rank.number),
-                           ": not all is as it should be: ", base::Join(wrong, ", "),
-                           "; 'sonde analyse ", rank.trace.source.path, "' says what that means"));
+                           ": the data has faults: ", base::Join(wrong, ", "), "; 'sonde analyse ",
+                           rank.trace.source.path, "' explains them"));
   }
 
   Result<StepWindow> WindowOf(const recipes::TraceData& data) const {

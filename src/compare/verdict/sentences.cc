@@ -262,8 +262,8 @@ Result<FailCheck> CheckFail(const FailCondition& condition, const Judgement& jud
   if (stage->low_ms - machine_ms <= limit_ms) {
     return FailCheck{.failed = {},
                      .spared = Concat(takes, ", ", Signed(machine_ms, 3),
-                                      " ms of it because all work takes longer alike (clock or "
-                                      "load of the machine), which is no change of the program: "
+                                      " ms of it because all work takes longer (clock or "
+                                      "load of the machine), not because the program changed: "
                                       "--fail-if 'machine > ",
                                       Fixed(condition.limit, 1), condition.is_percent ? "%" : "ms",
                                       "' fails on that")};

@@ -167,14 +167,14 @@ Steps StepsOf(const Side& side);
 std::string SentencesOf(const Judgement& judgement,
                         recipes::Language language = recipes::Language::kEnglish);
 
-// "computing > 3%", "step > 1.5ms"; "machine": what all work takes longer alike.
+// "computing > 3%", "step > 1.5ms"; "machine": the change that all work shares.
 struct FailCondition {
   std::string stage;
   double limit = 0;
   bool is_percent = true;
 };
 Result<FailCondition> ParseFailCondition(const std::string& text);
-// What all work takes longer alike (clock or load of the machine) is no change of a stage: it is
+// A change that all work shares (clock or load of the machine) is no change of a stage: it is
 // counted as "machine" only. kFailedPrecondition where one step on a side does not let it be told.
 struct FailCheck {
   std::string failed;  // a line where the condition holds beyond noise, "" where it does not

@@ -76,7 +76,7 @@ TEST(Arrivals, ClocksThatDisagreeAreCorrectedAndSaid) {
   EXPECT_EQ(CorrectClocks(ranks),
             (std::vector<std::string>{
                 "the clock of node1 (rank 1) is 250.00 ms ahead of that of node0: waits for ranks "
-                "are told without that"}));
+                "are computed without that"}));
   const auto waits = WaitsOf(ranks);
   EXPECT_EQ(waits[0].waits_ns, (Waits{5 * kMs, 5 * kMs, 5 * kMs, 5 * kMs}));
   EXPECT_EQ(waits[1].waits_ns, (Waits{0, 0, 0, 0}));
@@ -89,7 +89,7 @@ TEST(Arrivals, WhoseClockIsRightDoesNotDependOnTheOrder) {
   EXPECT_EQ(CorrectClocks(ranks),
             (std::vector<std::string>{
                 "the clock of node1 (rank 1) is 250.00 ms ahead of that of node0: waits for ranks "
-                "are told without that"}));
+                "are computed without that"}));
   EXPECT_EQ(ranks[1].collectives.front().ts, 0);
 }
 

@@ -202,7 +202,7 @@ std::vector<std::string> CorrectClocks(std::span<RankArrivals> ranks) {
       for (const size_t place : clock.ranks) Move(*members[place], -clock.ahead_ns);
       said.push_back(base::Concat(DescribeClock(NameOf(clock, members), RanksOf(clock, members),
                                                 clock.ahead_ns, NameOf(clocks.front(), members)),
-                                  ": waits for ranks are told without that"));
+                                  ": waits for ranks are computed without that"));
     }
   }
   return said;

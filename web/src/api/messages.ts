@@ -322,7 +322,7 @@ export interface ResultsMessage {
   columns: ResultColumnMessage[];
   /** by trace: those asked for, as many as an answer holds */
   parts: ResultPartMessage[];
-  /** a line each: clocks that waits are told without */
+  /** a line each: clock differences removed from waits */
   notices: string[];
 }
 
