@@ -192,7 +192,7 @@ class Adviser {
     SONDE_ASSIGN_OR_RETURN(cluster::RankChoice choice, cluster::ChooseRanks(job, {}));
     if (choice.ranks.size() > 1) return choice;
     return base::InvalidArgumentError(
-        "-d holds several ranks and -bp one: name one of -d, or all "
+        "-d holds several ranks and -bp one: name one rank of -d, or all "
         "of the benchmark");
   }
 
@@ -202,10 +202,11 @@ class Adviser {
     options.notify = notify_;
     SONDE_ASSIGN_OR_RETURN(Ranks ranks, MeasureRanks(choice.ranks, options, path, ""));
     for (const std::string& line : job::DescribeFailures(ranks.failures)) {
-      report_.notices.push_back(Concat(line, "; the advice is without it"));
+      report_.notices.push_back(Concat(line, "; the advice does not cover it"));
     }
     if (!ranks.without_causes.empty()) {
-      report_.notices.push_back(Concat("why a rank is slow was not asked: ", ranks.without_causes));
+      report_.notices.push_back(
+          Concat("the cause of a slow rank is unknown: ", ranks.without_causes));
     }
     return ranks;
   }

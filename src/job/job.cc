@@ -248,7 +248,7 @@ std::string Counted(const Job& job) {
 
 std::string DescribeRepeated(const std::vector<std::string>& repeated) {
   if (repeated.empty()) return {};
-  return Concat("named more than once, and counted once: ", Named(repeated, ""));
+  return Concat("named more than once, counted once: ", Named(repeated, ""));
 }
 
 std::string Named(std::vector<std::string> paths, const std::string& folder) {

@@ -74,7 +74,7 @@ class Opener {
       return failures_.empty() ? base::NotFoundError("there is no trace") : failures_.front().why;
     }
     for (const std::string& line : DescribeFailures(failures_)) {
-      options_.complain(Concat(line, "; the others are asked without it"));
+      options_.complain(Concat(line, "; the others are used without it"));
     }
     opened_.failures = std::move(failures_);
     std::sort(opened_.files.begin(), opened_.files.end(), [](const auto& a, const auto& b) {

@@ -181,7 +181,7 @@ class JobResults final : public store::MadeTables {
     const std::vector<TraceFailure> failures = MakeAll(recipe, *rows);
     SONDE_RETURN_IF_ERROR(rows->Close());
     for (const std::string& line : DescribeFailures(failures)) {
-      complain_(Concat(line, "; ", recipe.result->name, " is without it"));
+      complain_(Concat(line, "; it is missing from ", recipe.result->name));
     }
     // Another stamp than the one that is looked for: it is made anew the next time.
     if (!failures.empty()) SONDE_RETURN_IF_ERROR(writer->SetStamp(stamp + 1));

@@ -168,7 +168,7 @@ Status CompareRun::StoreRows(const Task& task, const DumpFolder& target, Compari
     const std::vector<std::string> columns = ResultTable(*comparison, nullptr).columns();
     if (std::find(columns.begin(), columns.end(), metric.name) != columns.end()) {
       return base::InvalidArgumentError(
-          Concat("the metric '", metric.name, "' is called like another column"));
+          Concat("the metric '", metric.name, "' has the name of another column"));
     }
     SONDE_ASSIGN_OR_RETURN(std::vector<std::string> cells, store_->Evaluate(metric));
     comparison->extra_columns.push_back({metric.name, std::move(cells)});
@@ -195,7 +195,7 @@ Status CheckMetricNames(const std::vector<UserMetric>& metrics, const Comparison
     if (std::any_of(columns.begin(), columns.end(), taken) ||
         std::any_of(seen.begin(), seen.end(), taken) || metric.name() == "NPU_Stack_Info") {
       return base::InvalidArgumentError(
-          Concat("the metric '", metric.name(), "' is called like another column"));
+          Concat("the metric '", metric.name(), "' has the name of another column"));
     }
     seen.push_back(metric.name());
   }
@@ -329,14 +329,14 @@ void CompareRun::FindCause(const Task& task, const DumpPair& pair, const Compari
                                   pair.target.construct.get(),
                                   {.carried = follows ? before->second.rounding : 0});
   if (follows && before->second.differs && outcome->cause.IsFinding()) {
-    outcome->cause.evidence.emplace_back("an earlier step differs already: begin there");
+    outcome->cause.evidence.emplace_back("an earlier step already differs: begin there");
   }
   if (!follows && task.step > 0 && outcome->cause.kind == CauseKind::kWeight &&
       IsTraining(*pair.target.dump)) {
     outcome->cause.evidence.push_back(Concat(
         "step ", std::to_string(task.step),
         " is the first one compared: updates of steps before it may have changed the weight, "
-        "by rounding alone, too (dump step 0 to tell)"));
+        "even if only by rounding (dump step 0 to find out)"));
   }
   if (!task.suffix.empty() && pair.target.dump->level() == "L0") {
     findings_[task.folder].push_back(

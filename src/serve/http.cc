@@ -330,7 +330,7 @@ Result<RequestHead> ParseHead(std::string_view text) {
   parser.put(asio::const_buffer(text.data(), text.size()), error);
   // What looks like its end may be none to the parser, as within a folded line.
   if (!parser.is_header_done()) {
-    return base::InvalidArgumentError(Concat("no request of HTTP: ", error.message()));
+    return base::InvalidArgumentError(Concat("not an HTTP request: ", error.message()));
   }
   RequestHead head;
   const auto& message = parser.get();

@@ -120,7 +120,7 @@ std::optional<HttpRefusal> CheckForm(const RequestHead& head) {
     return HttpRefusal{411, "the length of the body must be given"};
   }
   if (!head.Header("content-encoding").empty()) {
-    return HttpRefusal{415, "bodies must not be packed"};
+    return HttpRefusal{415, "bodies must not be compressed"};
   }
   if (!head.Header("expect").empty()) {
     return HttpRefusal{417, "send the body at once, without Expect"};
@@ -257,7 +257,7 @@ std::string AnswerHead(const HttpAnswer& answer, std::optional<size_t> length, b
 HeadEnd FindHeadEnd(std::string_view input, size_t most) {
   constexpr std::string_view kEnd = "\r\n\r\n";
   if (!input.empty() && (input[0] < 'A' || input[0] > 'Z')) {
-    return {0, HttpRefusal{400, "this is no request of HTTP"}};
+    return {0, HttpRefusal{400, "this is not an HTTP request"}};
   }
   const size_t end = input.find(kEnd);
   const std::string_view head = input.substr(0, end);

@@ -40,7 +40,7 @@ constexpr std::string_view kNoPage =
     "<!doctype html><title>Sonde</title><body style='font:16px sans-serif;margin:4em'>"
     "<h1>The page is not in this build</h1><p>It is made with Node.js, which was missing when "
     "Sonde was built. Run <code>make setup build</code> in the sources and start again. The data "
-    "is served all the same: <a href='/api/session'>/api/session</a>.";
+    "is served nevertheless: <a href='/api/session'>/api/session</a>.";
 
 // For the rare client that does not take gzip.
 Result<std::string> Inflate(std::string_view gzip) {

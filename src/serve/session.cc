@@ -327,9 +327,9 @@ Result<std::string> Session::Confine(const std::string& path) const {
                       real.string().starts_with(folder == "/" ? folder : Concat(folder, "/")));
   });
   if (inside) return real.string();
-  return base::PermissionDeniedError(
-      Concat("'", path, "' lies outside of what may be opened here (", base::Join(roots_, ", "),
-             "): name it, or its folder with --root, when you start sonde view"));
+  return base::PermissionDeniedError(Concat(
+      "'", path, "' is outside the folders that may be opened here (", base::Join(roots_, ", "),
+      "): name it, or its folder with --root, when you start sonde view"));
 }
 
 Status Session::Add(const std::string& path) {
@@ -359,7 +359,8 @@ void Session::SetLive(Live* live) {
 
 Status Session::ShowRecording(const std::string& path, bool ended) {
   const importers::Importer* importer = importers::FindImporter(path);
-  if (importer == nullptr) return base::NotFoundError(Concat("no recording lies in '", path, "'"));
+  if (importer == nullptr)
+    return base::NotFoundError(Concat("there is no recording in '", path, "'"));
   const importers::TraceSource source{path, importer};
   size_t index = 0;
   Slot* slot = nullptr;

@@ -111,7 +111,7 @@ def test_of_two_runs_of_a_rank_the_newer_counts(mode, ranks, cluster):
         database.commit()
         database.close()
     _, lines = cluster(mode, ranks)
-    assert f"{new.name} is taken" in only(lines, "rank 2 is there twice")
+    assert f"{new.name} is taken" in only(lines, "rank 2 occurs twice")
 
 
 @pytest.mark.parametrize("mode", MODES)

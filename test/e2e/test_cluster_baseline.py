@@ -171,8 +171,8 @@ def test_runs_of_other_ranks_and_steps(shared_data, compared, tmp_path):
         "UPDATE STEP_TIME SET id = id + 100",
     )
     tables, done = compared(folder, shared_data / SYNTH, "--rank_list", "0,1,2,3")
-    assert "rank 4,5,6,7 is in one run alone: it counts in means only" in done.stderr
-    assert "1 steps have none beside them in the other run" in done.stderr
+    assert "ranks 4,5,6,7 are only in one run: they count only in means" in done.stderr
+    assert "1 step has no counterpart in the other run" in done.stderr
     pairs = {(r["rankId"], r["stepId"], r["stepIdBase"]) for r in tables[""]}
     assert pairs == {(0, 150, 50), (1, 50, 50), (2, 50, 50), (3, 50, 50)}
     step_sum = tables["Sum"][0]

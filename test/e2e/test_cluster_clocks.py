@@ -81,7 +81,7 @@ def test_parts_of_a_pipeline_are_moved(ranks, tables):
     assert "HostClocks" not in right and "clock of" not in printed
     shift(ranks, {4, 5, 6, 7}, 250_000_000)
     corrected, printed = tables("pp_chart", ranks)
-    assert "--keep_clocks leaves them" in printed
+    assert "--keep_clocks keeps them" in printed
     residue = corrected["HostClocks"][1][2] - 250_000_000
     assert abs(residue) < 1_000_000
     for before, after in zip(right["StepTaskInfo"], corrected["StepTaskInfo"], strict=True):
@@ -91,7 +91,7 @@ def test_parts_of_a_pipeline_are_moved(ranks, tables):
         assert after[2] == shifted - moved
     left, printed = tables("pp_chart", ranks, "--keep_clocks")
     assert left["StepTaskInfo"] == right["StepTaskInfo"]
-    assert "its times are left as they are" in printed
+    assert "its times are unchanged" in printed
 
 
 def test_waits_beside_a_baseline_are_those_of_right_clocks(ranks, tables, tmp_path):
@@ -104,10 +104,10 @@ def test_waits_beside_a_baseline_are_those_of_right_clocks(ranks, tables, tmp_pa
     assert {row[9] for row in same["ClusterCompareBaselineOps"]} == {1.0}
     shift(ranks, {4, 5, 6, 7}, 250_000_000)
     corrected, printed = tables("cluster_compare_baseline", ranks, "--bp", base)
-    assert "--keep_clocks leaves them" in printed
+    assert "--keep_clocks keeps them" in printed
     assert [row[5] for row in corrected["HostClocks"]] == [0, 1]
     left, printed = tables("cluster_compare_baseline", ranks, "--bp", base, "--keep_clocks")
-    assert "its times are left as they are" in printed
+    assert "its times are unchanged" in printed
     met = []
     for own, kept in zip(sorted(corrected["ClusterCompareBaselineOps"]),
                          sorted(left["ClusterCompareBaselineOps"]), strict=True):  # fmt: skip

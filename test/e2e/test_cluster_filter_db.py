@@ -178,7 +178,7 @@ def test_the_ranks_stay_as_they_are_and_copies_are_no_ranks(shared_data, run_son
     assert after == before
     done = run_sonde("cluster", "-m", "filter_db", "-d", ranks, "--rank_list", "1")
     assert done.returncode == 0, done.stderr
-    assert "is there twice" not in done.stderr
+    assert "occurs twice" not in done.stderr
     copies = ranks / "cluster_analysis_output" / "FilterDb"
     assert [path.name for path in copies.iterdir()] == ["rank1_ascend_pt"]
 

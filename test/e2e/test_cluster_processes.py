@@ -215,11 +215,11 @@ def test_a_process_that_does_not_come_is_named(shared_data, start, tmp_path):
     options = ("-m", "all", "-d", shared_data / EIGHT, "-o", tmp_path, "--patience", "1")
     code, out, err = end_of(start(0, 2, *options))
     assert code == 1
-    assert "process 1 of 2: did not come to the folder where they meet within 1 s" in err
+    assert "process 1 of 2: did not appear in the common folder within 1 s" in err
     assert out  # what the first sees is there
     code, _, err = end_of(start(1, 2, *options))
     assert code == 1
-    assert "process 0 of 2 did not come to" in err and "--meet DIR" in err
+    assert "process 0 of 2 did not appear in" in err and "--meet DIR" in err
 
 
 def errors_of(err):

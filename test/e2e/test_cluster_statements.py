@@ -141,4 +141,4 @@ def test_a_rank_that_cannot_be_read_is_named(shared_data, run_sonde, tmp_path):
     done = run_sonde("query", path, sql, "--format", "json")
     assert (done.returncode, json.loads(done.stdout)) == (1, [{"rank": 1}]), done.stderr
     (error,) = [line for line in done.stderr.splitlines() if line.startswith("sonde: error: ")]
-    assert "rank0_ascend_pt" in error and "the tables of hccl_sum are without it" in error
+    assert "rank0_ascend_pt" in error and "it is missing from the tables of hccl_sum" in error

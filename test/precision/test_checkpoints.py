@@ -104,7 +104,7 @@ def test_planted_differences(compare, tmp_path):
          "8 of 64 elements, in row 5 of 8"),
         ({"layers__1__q__weight": broken}, "1 of 10 tensors differ", "1 NaN in the target"),
         ({"layers__1__q__weight": q1[:4]}, "1 of other shape", "[4, 8] float32 against [8, 8]"),
-        (swapped, "values stand under other names: 2 of 10",
+        (swapped, "values have other names: 2 of 10",
          "layers.1.q.weight: holds what the golden checkpoint calls layers.1.k.weight"),
     ]  # fmt: skip
     for changes, conclusion, how in cases:
@@ -120,7 +120,7 @@ def test_rounding_of_a_type_is_no_difference(compare, tmp_path):
     short = {name: value.bfloat16() for name, value in state.items()}
     write_safetensors(tmp_path / "short.safetensors", short)
     done, rows, _ = compare(tmp_path / "short.safetensors", tmp_path / "good.pt")
-    assert "equal but for rounding to the coarser type" in done.stdout
+    assert "equal except for rounding to the coarser type" in done.stdout
     assert rows["embed.weight"]["How"] == "the target is rounded to bfloat16"
     # A little more than rounding is one.
     short["embed.weight"] = (state["embed.weight"] * 1.02).bfloat16()

@@ -148,7 +148,7 @@ def test_shapes_that_differ_are_shown(compare):
     at = next(i for i, line in enumerate(lines) if line[0] == "parameter")
     header, first = lines[at], lines[at + 1]
     assert header[:3] == ["parameter", "NPU", "shape"] and first[1:3] == ["[9]", "[1]"]
-    assert "module     none, the call stands outside of all modules" in shown
+    assert "module     none, the call is outside all modules" in shown
     assert "compare the same request, batch and step" in shown
 
 

@@ -62,7 +62,7 @@ def test_lines_of_other_mappings(option, text, printed, pair, probe, tmp_path):
 def test_many_lines_are_cut_short(pair, probe, tmp_path):
     (tmp_path / "m.yaml").write_text("".join(f"a{i}: b\n" for i in range(30)))
     printed = probe(*words("compare", pair), "-dm", "m.yaml", "-o", "out").stderr.splitlines()
-    assert len(printed) == 9 and printed[-1] == "sonde: 22 more lines of mappings do so"
+    assert len(printed) == 9 and printed[-1] == "sonde: 22 more lines of mappings have no effect"
 
 
 def test_a_line_that_one_rank_needs_has_an_effect(probe, tmp_path):
@@ -81,9 +81,9 @@ def test_several_mappings_at_once(pair, probe, tmp_path):
         "Module.net.Net.forward.0.output.0: Module.net.Net.forward.0.output.0\n"
     )
     done = probe(*words("compare", pair), "-lm", "-dm", "dm.yaml", "-o", "out")
-    assert "note       -cm, -am and -dm have no effect beside -lm" in done.stdout
+    assert "note       -cm, -am and -dm have no effect with -lm" in done.stdout
     done = probe(*words("compare", pair), "-cm", "-dm", "dm.yaml", "-o", "out")
-    assert "note       -cm and -am have no effect beside -dm" in done.stdout
+    assert "note       -cm and -am have no effect with -dm" in done.stdout
     done = probe(*words("compare", pair), "-cm", "-o", "out")
     assert "-cm without a file leads from cells to modules" in done.stdout
 

@@ -37,7 +37,7 @@ Result<std::string> Written(std::string_view place, const Values& values) {
     std::vector<std::string> known;
     for (const auto& [other, value] : values) known.push_back(other);
     return base::InvalidArgumentError(
-        Concat("{", name, "} is not known; known are ", base::Join(known, ", ")));
+        Concat("{", name, "} is unknown; known are ", base::Join(known, ", ")));
   }
   if (colon == place.size()) return TextOf(found->second);
   const std::string_view form = place.substr(colon + 1);

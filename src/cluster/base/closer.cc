@@ -144,13 +144,13 @@ Status LookCloser(Ranks ranks, const std::vector<KnownGroup>& groups, const Mode
   const auto parts = MapFolder(kSlowRankMode, options.profiling_path, wanted, options);
   if (!parts.ok()) {
     outcome.notices.push_back(Concat("others wait for rank ", rank,
-                                     ", and why cannot be told: ", parts.status().message()));
+                                     "; the cause is unknown: ", parts.status().message()));
     return {};
   }
   if (wanted.size() < worst->size()) {
     outcome.notices.push_back(Concat(
         "others wait for rank ", rank, "; it was compared with ", std::to_string(wanted.size() - 1),
-        " of ", std::to_string(worst->size() - 1), " of its stage (-m slow_rank takes all)"));
+        " of ", std::to_string(worst->size() - 1), " of its stage (-m slow_rank compares all)"));
   }
   Outcome closer;
   Explain(*parts, closer);

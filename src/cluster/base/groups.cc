@@ -81,9 +81,8 @@ void ReportNamesOfGroups(Ranks ranks, Outcome& outcome) {
     for (const auto& [name, list] : by_name) {
       texts.push_back(Concat("'", name, "' (rank ", Listed(list), ")"));
     }
-    outcome.notices.push_back(Concat("ranks call the group ", hash,
-                                     " differently: ", base::Join(texts, ", "),
-                                     "; the name that the first of them gives counts"));
+    outcome.notices.push_back(Concat("ranks call the group ", hash, " differently: ",
+                                     base::Join(texts, ", "), "; the first name is used"));
   }
 }
 

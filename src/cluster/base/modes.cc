@@ -57,8 +57,8 @@ void AddMatrix(const GlobalLinks& links, Outcome& outcome) {
   ReportLinks(links, outcome);
   for (const auto& [group, count] : links.unmapped) {
     outcome.notices.push_back(Concat("group ", group, ": ", std::to_string(count),
-                                     " links lead to ranks whose global number is not known; the "
-                                     "matrix is without them"));
+                                     " links lead to ranks without a known global number: they are "
+                                     "left out of the matrix"));
   }
 }
 

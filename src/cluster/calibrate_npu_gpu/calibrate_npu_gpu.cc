@@ -67,7 +67,7 @@ SONDE_CLUSTER_TABLE(GpuProfileRow, kGpuProfile, "gpu_profile", "GPUProfileRank",
   C(difference, Text, "(NPU-GPU,us) Module Time Diff", "", "us", kLabel, "of the sums")
 SONDE_CLUSTER_TABLE(CompareProfileRow, kCompareProfile, "compare_profile_report",
                     "CompareProfileReportRank", "compare_profile_report",
-                    SONDE_COLUMNS_COMPARE_PROFILE, "time of modules beside that on a GPU")
+                    SONDE_COLUMNS_COMPARE_PROFILE, "time of modules compared with that on a GPU")
 
 constexpr std::array kProfileWidths = {20.0, 20.0, 20.0, 10.0, 40.0, 10.0, 10.0};
 constexpr std::array kCompareWidths = {20.0, 20.0, 20.0, 20.0, 10.0, 20.0, 10.0, 40.0, 10.0, 10.0,
@@ -322,7 +322,7 @@ Status ReduceCalibrateNpuGpu(std::span<const RankPart> ranks, const ModeOptions&
                                       "' (the first: ", std::to_string(gpu.begin()->first), ")"));
   }
   if (!without.empty()) {
-    outcome.notices.push_back(Concat("the GPUs' trace has no device of the number of rank ",
+    outcome.notices.push_back(Concat("the GPUs' trace has no device with the number of rank ",
                                      base::Join(without, ","), ": not compared"));
   }
   outcome.tables = {TableOf(kCompareProfile, compared), TableOf(kNpuProfile, npu_rows),
@@ -340,7 +340,7 @@ extern const Mode kCalibrateNpuGpuMode;
 constexpr Mode kCalibrateNpuGpuMode = {
     .name = "calibrate_npu_gpu",
     .folder = "CalibrateNpuGpu",
-    .summary = "Time of modules beside that on a GPU (--baseline_profiling_path)",
+    .summary = "Time of modules compared with that on a GPU (--baseline_profiling_path)",
     .tables = kCalibrateNpuGpuTables,
     .needs = ModuleNeeds(),
     .wants = "kernels and modules (--profile-with-modules; mstx ranges of the domain Module)",

@@ -318,7 +318,7 @@ extern const Mode kClusterCompareBaselineMode;
 constexpr Mode kClusterCompareBaselineMode = {
     .name = "cluster_compare_baseline",
     .folder = "ClusterCompareBaseline",
-    .summary = "Parts of steps and collectives beside a run that counts as good (--bp)",
+    .summary = "Parts of steps and collectives compared with a good run (--bp)",
     .tables = kClusterCompareBaselineTables,
     .needs = recipes::Reads<store::DeviceTaskRow, store::CommunicationOpRow,
                             store::CommunicationGroupRow, store::StepRow>()
@@ -356,12 +356,15 @@ Status ReduceClusterCompareBaseline(RanksOfASide ranks, const ModeOptions& optio
   const auto ops = OpRows(ranks, base_ranks);
   if (!pairs.lone.empty()) {
     outcome.notices.push_back(
-        Concat("rank ", Listed(pairs.lone), " is in one run alone: it counts in means only"));
+        pairs.lone.size() == 1
+            ? Concat("rank ", Listed(pairs.lone), " is only in one run: it counts only in means")
+            : Concat("ranks ", Listed(pairs.lone),
+                     " are only in one run: they count only in means"));
   }
   if (pairs.lone_steps > 0) {
     outcome.notices.push_back(Concat(std::to_string(pairs.lone_steps),
-                                     " steps have none beside them in the other run: they count "
-                                     "in means only"));
+                                     pairs.lone_steps == 1 ? " step has" : " steps have",
+                                     " no counterpart in the other run, only in means"));
   }
   outcome.tables = {TableOf(kBaselineSum, sums), TableOf(kBaseline, pairs.rows),
                     TableOf(kBaselineOps, ops)};

@@ -151,7 +151,7 @@ extern const Mode kClusterTimeCompareSummaryMode;
 constexpr Mode kClusterTimeCompareSummaryMode = {
     .name = "cluster_time_compare_summary",
     .folder = "ClusterTimeCompareSummary",
-    .summary = "Times of cluster_time_summary beside those of a base run (--bp)",
+    .summary = "Times of cluster_time_summary compared with a base run (--bp)",
     .tables = kClusterTimeCompareSummaryTables,
     .needs = StepNeeds() | HostCallNeeds(),
     .wants = "steps or kernels (a recording with the device or, on a CPU, --profile-with-cpu)",

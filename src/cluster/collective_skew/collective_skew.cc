@@ -184,8 +184,8 @@ Status ReduceCollectiveSkew(std::span<const RankPart> ranks, const ModeOptions& 
       return one.operations.size() == count;
     });
     if (!is_even) {
-      outcome.notices.push_back(Concat(key.second, " of the group ", key.first,
-                                       " is left out: its ranks have it in different numbers"));
+      outcome.notices.push_back(Concat(key.second, " of group ", key.first,
+                                       " is left out: its ranks have different numbers of it"));
       continue;
     }
     const size_t before = rows.size();

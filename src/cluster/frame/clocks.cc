@@ -54,8 +54,9 @@ std::string NameOf(const recipes::HostClock& clock, const std::vector<Member>& m
 
 std::string DescribeClockRow(const ClockRow& row, const std::string& first) {
   return Concat(recipes::DescribeClock(row.host, row.ranks, row.ahead_ns, first),
-                row.is_corrected != 0 ? ": its times are moved by that; --keep_clocks leaves them"
-                                      : ": its times are left as they are");
+                row.is_corrected != 0
+                    ? ": its times are corrected by that; --keep_clocks keeps them"
+                    : ": its times are unchanged");
 }
 
 }  // namespace

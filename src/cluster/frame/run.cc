@@ -321,8 +321,8 @@ Result<RankChoice> ChooseRanks(const job::Job& job, const SeenRanks& seen,
     const bool is_newer = trace.run >= found->second.run;
     choice.notices.push_back(Concat(
         "rank ", std::to_string(rank),
-        " is there twice: ", is_newer ? trace.source.path : found->second.source.path,
-        " is taken, ", is_newer ? found->second.source.path : trace.source.path, " is older"));
+        " occurs twice: ", is_newer ? trace.source.path : found->second.source.path, " is taken, ",
+        is_newer ? found->second.source.path : trace.source.path, " is older"));
     if (is_newer) found->second = trace;
   }
   if (by_rank.empty() && others.empty()) {

@@ -73,9 +73,9 @@ void Head::WaitForHellos(std::chrono::seconds patience) {
     });
   }
   for (const int32_t process : awaited) {
-    Lose(process, Concat("did not come to the folder where they meet within ",
-                         std::to_string(patience.count()),
-                         " s (--meet names one that all see; --alone waits for nobody)"));
+    Lose(process,
+         Concat("did not appear in the common folder within ", std::to_string(patience.count()),
+                " s (--meet names a folder that all see; --alone waits for none)"));
   }
 }
 
@@ -178,8 +178,8 @@ std::vector<int32_t> Head::ShareOutForWaits(const Mode& mode,
     if (sees_all) return std::vector<int32_t>(ranks.size(), process);
   }
   run_.notify(Concat(mode.name,
-                     ": no process sees all ranks; what a collective waited is known where its "
-                     "ranks are read by one process, or recorded it"));
+                     ": no process sees all ranks; waits of a collective are known only if one "
+                     "process reads all its ranks, or if they were recorded"));
   return ShareOut(ranks);
 }
 
@@ -230,7 +230,7 @@ Result<MappedRanks> Head::PutTogether(const std::vector<Rank>& ranks,
     for (const messages::SentPart& sent : answer->parts) {
       if (!parts[sent.number].Read(sent.bytes)) {
         return base::CorruptDataError(
-            Concat("what was sent of rank ", std::to_string(sent.number), " is not understood"));
+            Concat("the data of rank ", std::to_string(sent.number), " cannot be read"));
       }
     }
     for (const messages::SentFailure& failure : answer->failures) {

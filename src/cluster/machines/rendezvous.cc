@@ -69,7 +69,7 @@ Result<std::string> Opened(std::string sealed, const std::string& path) {
     sealed.resize(sealed.size() - sizeof(sum));
     if (base::HashString(sealed) == sum) return sealed;
   }
-  return base::CorruptDataError(Concat("'", path, "' is no message of a process"));
+  return base::CorruptDataError(Concat("'", path, "' is not a message of a process"));
 }
 
 }  // namespace
@@ -165,7 +165,7 @@ Result<std::unique_ptr<Rendezvous>> Rendezvous::Open(const std::string& folder) 
   std::unique_ptr<Rendezvous> rendezvous(new Rendezvous(folder, NewToken(), 0));
   if (rendezvous->LookForHead()) {
     return base::FailedPreconditionError(
-        Concat("another run of several processes meets in '", folder,
+        Concat("another run of several processes uses '", folder,
                "': wait for its end, or name another folder with --meet"));
   }
   SONDE_RETURN_IF_ERROR(rendezvous->RemoveMessages());
@@ -186,7 +186,7 @@ Result<std::unique_ptr<Rendezvous>> Rendezvous::Join(const std::string& folder, 
     return rendezvous;
   }
   return base::UnavailableError(
-      Concat("process 0 of ", std::to_string(place.count), " did not come to '", folder,
+      Concat("process 0 of ", std::to_string(place.count), " did not appear in '", folder,
              "' within ", std::to_string(patience.count()),
              " s: all processes need the same folder of results, or --meet DIR that all see"));
 }

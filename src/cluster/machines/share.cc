@@ -49,10 +49,10 @@ Result<Ask> NextAsk(Rendezvous& rendezvous, const Place& place, int64_t number) 
       const bool is_whole =
           serial::Take(bytes, ask) && ask.shares.size() == static_cast<size_t>(place.count);
       if (is_whole) return ask;
-      return base::CorruptDataError("process 0 asks for something that is not understood");
+      return base::CorruptDataError("process 0 sent an unknown request");
     }
     if (!rendezvous.IsThere(0)) {
-      return base::UnavailableError("process 0 has ended without a word");
+      return base::UnavailableError("process 0 has ended without a message");
     }
   }
 }

@@ -139,7 +139,7 @@ extern const Mode kModuleStatisticMode;
 constexpr Mode kModuleStatisticMode = {
     .name = "module_statistic",
     .folder = "ModuleStatistic",
-    .summary = "Operators and kernels of each module of the model, backward among them",
+    .summary = "Operators and kernels of each module of the model, including backward",
     .tables = kModuleStatisticTables,
     .needs = ModuleNeeds() | recipes::Reads<store::StepRow, store::CounterRow>(),
     .wants = "kernels and modules (--profile-with-modules; mstx ranges of the domain Module)",

@@ -215,7 +215,7 @@ extern const Mode kPpChartMode;
 constexpr Mode kPpChartMode = {
     .name = "pp_chart",
     .folder = "PPChart",
-    .summary = "When each rank of a pipeline works on which part",
+    .summary = "Which part of the pipeline each rank runs, and when",
     .tables = kPpChartTables,
     .needs = recipes::Reads<store::DeviceTaskRow, store::MarkRow, store::StepRow,
                             store::CommunicationOpRow>(),

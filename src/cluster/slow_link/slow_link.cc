@@ -127,7 +127,7 @@ extern const Mode kSlowLinkMode;
 constexpr Mode kSlowLinkMode = {
     .name = "slow_link",
     .folder = "SlowLink",
-    .summary = "Collectives of one kind and size of which some transmit much longer",
+    .summary = "Collectives that transmit much longer than others of their kind and size",
     .tables = kSlowLinkTables,
     .needs = recipes::Reads<store::CommunicationOpRow>(),
     .wants = kWantsCommunication,

@@ -81,7 +81,7 @@ class TablesOfModes final : public store::MadeTables {
     auto result = run_(mode);
     if (!result.ok()) return std::move(result).status().Annotate(mode.name);
     for (const std::string& line : job::DescribeFailures(result->failures)) {
-      complain_(Concat(line, "; the tables of ", mode.name, " are without it"));
+      complain_(Concat(line, "; it is missing from the tables of ", mode.name));
     }
     return &outcomes_.emplace(&mode, std::move(result->outcome)).first->second;
   }
@@ -108,7 +108,7 @@ RunMode RunOverFolder(FolderRequest request) {
   return [request = std::move(request)](const Mode& mode) -> Result<RunResult> {
     if (request.base_path.empty() && ComparesRuns(mode)) {
       return base::InvalidArgumentError(
-          "its tables are of two runs: name the other one with --baseline");
+          "its tables compare two runs: name the other one with --baseline");
     }
     SONDE_ASSIGN_OR_RETURN(
         const job::Job found,

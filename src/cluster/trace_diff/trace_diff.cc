@@ -147,7 +147,7 @@ extern const Mode kTraceDiffMode;
 constexpr Mode kTraceDiffMode = {
     .name = "trace_diff",
     .folder = "TraceDiff",
-    .summary = "How often operators and kernels ran and how long, beside a base run (--bp)",
+    .summary = "Counts and times of operators and kernels, compared with a base run (--bp)",
     .tables = kTraceDiffTables,
     .needs =
         recipes::Reads<store::DeviceTaskRow, store::FrameworkOpRow, store::SliceRow>().WithBounds(),
@@ -175,7 +175,7 @@ Status ReduceTraceDiff(std::span<const RankPart> ranks, const ModeOptions& optio
   const size_t others = is_pair ? 0 : own.size() + base_ranks.size() - 2 * both.size();
   if (others > 0) {
     outcome.notices.push_back(
-        base::Concat(std::to_string(others), " ranks are in one run alone and do not count"));
+        base::Concat(std::to_string(others), " ranks are only in one run and are left out"));
   }
   const auto rows = Compared(SumsOf(ranks, both), SumsOf(base_ranks, both));
   outcome.tables = {TableOf(kTraceDiff, rows)};

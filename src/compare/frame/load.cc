@@ -32,10 +32,10 @@ Status SeveralTraces(const std::string& path, const job::Job& job) {
     if (paths.size() == kShown) break;
     paths.push_back(trace.source.path);
   }
-  return base::InvalidArgumentError(Concat("'", path, "' holds ", std::to_string(job.traces.size()),
-                                           " traces, and one is compared with one: name it, as ",
-                                           base::Join(paths, " or "),
-                                           job.traces.size() > kShown ? " ..." : ""));
+  return base::InvalidArgumentError(
+      Concat("'", path, "' holds ", std::to_string(job.traces.size()),
+             " traces, but a comparison takes one on each side: name it, as ",
+             base::Join(paths, " or "), job.traces.size() > kShown ? " ..." : ""));
 }
 
 // The store that is there. Of a foreign trace that has none, and is not large, the rows are read

@@ -236,7 +236,7 @@ FailCheck CheckMachine(const FailCondition& condition, const Judgement& judgemen
   if (machine == nullptr) return {};
   const double limit_ms = LimitMs(condition, machine->base_ms);
   if (machine->DiffMs() <= limit_ms) return {};
-  return {.failed = Concat("all work alike takes ", Signed(machine->DiffMs(), 3), " ms a step (",
+  return {.failed = Concat("all work takes ", Signed(machine->DiffMs(), 3), " ms a step (",
                            Signed(100 * machine->DiffMs() / machine->base_ms, 1),
                            " %): more than the limit of ", Fixed(limit_ms, 3), " ms"),
           .spared = {}};
@@ -248,7 +248,7 @@ Result<FailCheck> CheckFail(const FailCondition& condition, const Judgement& jud
   const Stage& step = judgement.stages.front();
   if (step.verdict == Verdict::kOneStep) {
     return base::FailedPreconditionError(Concat(
-        "--fail-if needs two steps or more on each side to tell a change from noise: there ",
+        "--fail-if needs two steps or more on each side to distinguish a change from noise: there ",
         "are ", std::to_string(step.comparison.steps), " and ", std::to_string(step.base.steps)));
   }
   if (condition.stage == "machine") return CheckMachine(condition, judgement);

@@ -79,9 +79,9 @@ std::string NotFiniteText(const DumpRow& target, const DumpRow& golden, bool mas
                          (ours.has_infinity && !theirs.has_infinity && !theirs.has_nan);
   const std::string_view side = in_target ? "the target" : "the golden run";
   const bool nan = in_target ? ours.has_nan : theirs.has_nan;
-  std::string out = Concat(nan ? "NaN" : "an infinity", " is born here in ", side,
-                           ": what the call got is equal in both runs");
-  if (mask) out += " (the infinities among it are a mask, both runs have it)";
+  std::string out = Concat(nan ? "NaN" : "an infinity", " first appears here in ", side,
+                           ": the inputs of the call are equal in both runs");
+  if (mask) out += " (infinities in them are a mask of both runs)";
   return out;
 }
 

@@ -124,7 +124,7 @@ bool CauseSearch::ReportGap(const AlignedCall& behind) {
       at = call;
     }
   }
-  std::string why = "the runs call something else here: ";
+  std::string why = "the runs make different calls here: ";
   if (only_golden > 0) why += Concat(std::to_string(only_golden), " calls only in the golden run");
   if (only_golden > 0 && only_target > 0) why += ", ";
   if (only_target > 0) why += Concat(std::to_string(only_target), " calls only in the target");
@@ -314,7 +314,7 @@ FirstCause CauseSearch::Run() {
   if (!alignment_.is_complete) {
     const AlignedCall last = alignment_.calls.empty() ? AlignedCall() : alignment_.calls.back();
     Report(CauseKind::kCalls, last, nullptr,
-           "behind this call the runs call something else, and never meet again");
+           "after this call the runs make different calls to the end");
     return std::move(out_);
   }
   if (out_.values == 0) {

@@ -1,7 +1,7 @@
 // Where two runs differ first, by cause: the walk through both runs in order of execution.
 //
-// A call is the first place when what it got agrees within rounding (tolerance.h) and what it gave
-// does not, when a parameter or an input of the program differs, or when the runs call something
+// A call is the first place when its inputs agree within rounding (tolerance.h) and its outputs
+// do not, when a parameter or an input of the program differs, or when the runs call something
 // else (alignment.h). A parameter is not computed: any difference is a change. A value that a call
 // got is looked up among the outputs before it: what an earlier call gave was judged there; what no
 // recorded call gave comes from outside, or from code of the module around it.
@@ -30,7 +30,7 @@ enum class CauseKind : uint8_t {
   kCalls,        // another order or number of calls, or another call's result is taken
   kDtype,        // an element type differs
   kShape,        // a shape differs
-  kNotFinite,    // NaN or an infinity is born here
+  kNotFinite,    // NaN or an infinity first appears here
   kRandom,       // a call that is random by design gave other numbers
   kChecksum,     // checksums differ from here on, by how much is unknown
   kNotCompared,  // nothing could be compared

@@ -132,7 +132,7 @@ TEST(FirstCauseTest, WhatACollectiveGivesMayComeFromAnotherRank) {
   };
   const FirstCause cause = Cause(reduced(CauseValues("3.5", "8")), reduced(Y()));
   EXPECT_EQ(cause.kind, CauseKind::kOtherRank);
-  EXPECT_NE(cause.evidence[2].find("another rank's part differs"), std::string::npos);
+  EXPECT_NE(cause.evidence[2].find("that of another rank differs"), std::string::npos);
 }
 
 TEST(FirstCauseTest, RoundingGrowsWithTypeAndLengthAndIsNoFinding) {

@@ -121,8 +121,8 @@ bool CauseSearch::JudgeOrigin(const AlignedCall& call, const Pair& pair) {
     if (std::any_of(alignment_.calls.begin(), alignment_.calls.end(), is_pair)) return false;
     if (since_gap_ < kGapReach && ReportGap(call)) return true;
     Report(CauseKind::kCalls, call, &pair,
-           Concat("the target takes what ", NameOf(target_, ours), " gave, the golden run what ",
-                  NameOf(golden_, theirs), " gave"));
+           Concat("the target takes the output of ", NameOf(target_, ours),
+                  ", the golden run that of ", NameOf(golden_, theirs), " gave"));
     return true;
   }
   if (since_gap_ < kGapReach && ReportGap(call)) return true;
@@ -146,16 +146,16 @@ bool CauseSearch::JudgeOrigin(const AlignedCall& call, const Pair& pair) {
   }
   const std::string_view why =
       target_.level() == "L0" && calls_ > 0
-          ? "no recorded call gave this value: it comes from outside, or from code around all "
-            "recorded modules (dump the level mix to tell)"
-          : "no recorded call before gave this value in both runs";
+          ? "no recorded call produced this value: it comes from outside, or from code around all "
+            "recorded modules (dump with level mix to find out)"
+          : "no earlier recorded call produced this value in both runs";
   // What a program is fed with is there from the first call on.
   const bool nan = OperandOf(*pair.target).has_nan != OperandOf(*pair.golden).has_nan;
   Report(nan && calls_ > 0 ? CauseKind::kNotFinite : CauseKind::kInput, call, &pair,
          std::string(why));
   if (pair.difference.gap == Gap::kChecksum) {
     out_.evidence.emplace_back(
-        "checksums do not tell whether one is NaN, rounded or another value (dump statistics)");
+        "checksums do not show whether one is NaN, rounded or another value (dump statistics)");
   }
   return true;
 }
@@ -181,11 +181,11 @@ bool CauseSearch::JudgeInput(const AlignedCall& call, const Pair& pair) {
         return true;
       }
       Report(pair.difference.gap == Gap::kDtype ? CauseKind::kDtype : CauseKind::kShape, call,
-             &pair, "no call before differs in this");
+             &pair, "no earlier call differs in this");
       return true;
     case Gap::kValue:
       if (IsScalarOfDevice(*pair.target)) return false;
-      Report(CauseKind::kArgument, call, &pair, "the call got another argument");
+      Report(CauseKind::kArgument, call, &pair, "an argument of the call differs");
       return true;
     default:
       break;
@@ -213,7 +213,7 @@ bool CauseSearch::JudgeInput(const AlignedCall& call, const Pair& pair) {
     }
   }
   if (pair.target->kind != LeafKind::kTensor) {
-    Report(CauseKind::kArgument, call, &pair, "the call got another argument");
+    Report(CauseKind::kArgument, call, &pair, "an argument of the call differs");
     return true;
   }
   return JudgeOrigin(call, pair);
@@ -283,7 +283,7 @@ const CallNumbers& CauseSearch::NumbersOf(const AlignedCall& call, const std::ve
 bool CauseSearch::JudgeCollective(const AlignedCall& call, const Pair& pair) {
   if (FamilyOf(NameOf(target_, call.target)) != Family::kCommunication) return false;
   Report(CauseKind::kOtherRank, call, &pair,
-         "what this rank gave agrees: another rank's part differs, or the collective itself");
+         "the data of this rank agrees: that of another rank differs, or the collective itself");
   return true;
 }
 
@@ -337,7 +337,7 @@ const CauseSearch::Pair* CauseSearch::UnseenPlaces(const AlignedCall& call,
 }
 
 // An argument that one run alone gives, where results differ by no more than rounding: it may be
-// the reason all the same. The first such call is told.
+// the reason all the same. Reports the first such call.
 void CauseSearch::NoteArguments(const AlignedCall& call) {
   const bool all_paired =
       RowsOf(target_, call.target).size() == RowsOf(golden_, call.golden).size();
@@ -345,7 +345,7 @@ void CauseSearch::NoteArguments(const AlignedCall& call) {
   const std::string arguments = LoneArguments(call);
   if (arguments.empty()) return;
   noted_ = Concat(NameOf(target_, call.target), " got ", arguments,
-                  ": what it gave differs, by no more than rounding");
+                  ": its output differs by no more than rounding");
 }
 
 bool CauseSearch::JudgeNumbers(const AlignedCall& call, const Pair& pair,
@@ -372,17 +372,18 @@ bool CauseSearch::JudgeNumbers(const AlignedCall& call, const Pair& pair,
   const std::string arguments = LoneArguments(call);
   const Pair* const places = arguments.empty() ? UnseenPlaces(call, pairs) : nullptr;
   if (places != nullptr) {
-    Report(CauseKind::kInput, call, places,
-           Concat("what was looked up by it lies ", ShortNumber(length),
-                  " apart: other numbers between the same largest and smallest, which are all that "
-                  "statistics hold of them, or the call itself (task tensor or md5 tells)"));
+    Report(
+        CauseKind::kInput, call, places,
+        Concat("the elements that it looked up differ by ", ShortNumber(length),
+               ": the indices differ between the same smallest and largest, which statistics do "
+               "not show, or the call itself is wrong (dump with task tensor or md5 to find out)"));
     return true;
   }
-  std::string why = arguments.empty() ? std::string("what it got agrees, ")
+  std::string why = arguments.empty() ? std::string("its inputs agree, ")
                                       : Concat("the call got ", arguments, "; ");
-  why += Concat("what it gave lies ", ShortNumber(length),
-                pair.difference.is_lower_bound ? " or more apart" : " apart",
-                "; rounding explains ", ShortNumber(tolerance.length), " (",
+  why += Concat("its output differs by ", ShortNumber(length),
+                pair.difference.is_lower_bound ? " or more" : "", "; rounding explains ",
+                ShortNumber(tolerance.length), " (",
                 std::to_string(static_cast<int64_t>(tolerance.terms)), " terms)");
   Report(arguments.empty() ? CauseKind::kOperator : CauseKind::kArgument, call, &pair,
          std::move(why));
@@ -401,10 +402,12 @@ bool CauseSearch::JudgeResult(const AlignedCall& call, const Pair& pair,
   }
   switch (pair.difference.gap) {
     case Gap::kDtype:
-      Report(CauseKind::kDtype, call, &pair, "what the call got is of one type in both runs");
+      Report(CauseKind::kDtype, call, &pair,
+             "the inputs of the call have the same types in both runs");
       return true;
     case Gap::kShape:
-      Report(CauseKind::kShape, call, &pair, "what the call got has one shape in both runs");
+      Report(CauseKind::kShape, call, &pair,
+             "the inputs of the call have the same shapes in both runs");
       return true;
     case Gap::kNotFinite: {
       if (JudgeCollective(call, pair)) return true;
@@ -415,13 +418,13 @@ bool CauseSearch::JudgeResult(const AlignedCall& call, const Pair& pair,
       return true;
     }
     case Gap::kChecksum:
-      Report(
-          IsRandomApi(api) ? CauseKind::kRandom : CauseKind::kChecksum, call, &pair,
-          "what it got agrees; a checksum does not tell rounding from a fault (dump statistics)");
+      Report(IsRandomApi(api) ? CauseKind::kRandom : CauseKind::kChecksum, call, &pair,
+             "its inputs agree; a checksum does not distinguish rounding from a fault (dump "
+             "statistics)");
       return true;
     case Gap::kValue:
       if (JudgeCollective(call, pair)) return true;
-      Report(CauseKind::kOperator, call, &pair, "what it got agrees, what it gave does not");
+      Report(CauseKind::kOperator, call, &pair, "its inputs agree, its outputs do not");
       return true;
     default:
       return JudgeNumbers(call, pair, pairs);

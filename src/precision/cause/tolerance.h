@@ -80,7 +80,7 @@ Tolerance ToleranceOf(const CallNumbers& call, const Operand& output);
 // explain a distance `length` that float32 does not. Of products and modules alone.
 bool ExplainedByTf32(const CallNumbers& call, const Operand& output, double length);
 
-// For a value that a call got and no recorded call gave: one operation's rounding.
+// For an input that no recorded call produced: one operation's rounding.
 double InputTolerance(const Operand& input, double unit, double relative);
 
 }  // namespace sonde::precision

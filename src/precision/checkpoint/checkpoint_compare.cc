@@ -201,13 +201,13 @@ class Run {
     if (off == 0) {
       out_.conclusion =
           out_.rounded > 0
-              ? Concat(Compared(), " are equal but for rounding to the coarser type")
+              ? Concat(Compared(), " are equal except for rounding to the coarser type")
               : Concat(Compared(), " hold the same values", types_ > 0 ? ", of other types" : "");
       return;
     }
     if (moved_ > 0 && moved_ * 2 >= off) {
-      out_.conclusion = Concat("values stand under other names: ", std::to_string(moved_), " of ",
-                               std::to_string(both), " tensors hold another one's");
+      out_.conclusion = Concat("values have other names: ", std::to_string(moved_), " of ",
+                               std::to_string(both), " tensors hold the values of another one");
       return;
     }
     if (off == both) {
@@ -243,7 +243,7 @@ class Run {
     }
     return Concat("every tensor differs, by ", ShortNumber(100 * smallest), " % to ",
                   ShortNumber(100 * largest), " % of its length",
-                  largest < 0.5 ? ": as two states of one training do" : "");
+                  largest < 0.5 ? ", like two states of one training" : "");
   }
 
   Status Write() {

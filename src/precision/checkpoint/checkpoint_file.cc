@@ -14,7 +14,7 @@ Result<CheckpointFile> ReadCheckpointFile(std::span<const std::byte> bytes, std:
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (text.empty()) return base::CorruptDataError("the file is empty");
   if (text.starts_with("version https://git-lfs")) {
-    return base::CorruptDataError("only the place where Git LFS keeps the file (git lfs pull)");
+    return base::CorruptDataError("a Git LFS pointer instead of the file (run git lfs pull)");
   }
   CheckpointFile out;
   if (IsSafetensors(bytes) || base::Extension(name) == ".safetensors") {

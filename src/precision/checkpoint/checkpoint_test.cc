@@ -143,7 +143,7 @@ TEST(CheckpointTest, FilesThatAreNoCheckpointAreToldAsWhatTheyAre) {
   };
   EXPECT_EQ(told("", "a.pt"), "the file is empty");
   EXPECT_EQ(told("version https://git-lfs.github.com/spec/v1\noid sha256:0\n", "a.bin"),
-            "only the place where Git LFS keeps the file (git lfs pull)");
+            "a Git LFS pointer instead of the file (run git lfs pull)");
   EXPECT_EQ(told("some text that is long enough", "a.safetensors"), "no header of safetensors");
   EXPECT_EQ(told(Safetensors("{}", 0).replace(0, 8, "\0\0\0\0\0\0\0\1", 8), "a.safetensors"),
             "a header of 72057594037927936 bytes, more than safetensors allow");

@@ -105,8 +105,8 @@ Status PairStep(const std::vector<const RankFolder*>& target,
   for (const RankFolder* rank : golden) {
     if (!by_number.emplace(rank->rank, rank).second) {
       return base::InvalidArgumentError(
-          base::Concat("several folders beside ", rank->path,
-                       " stand for one rank; give one of them as the path"));
+          base::Concat("several folders next to ", rank->path,
+                       " belong to one rank; give one of them as the path"));
     }
   }
   for (const RankFolder* rank : target) {

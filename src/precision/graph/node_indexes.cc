@@ -271,7 +271,7 @@ Status NodeIndexes::AddRank(std::span<const IndexedGraph> graphs) {
     const std::pair<int64_t, int64_t> place = {view.step, view.rank};
     if (place < last_ || !prefixes_.insert(keys.prefix).second) {
       return base::InvalidArgumentError(base::Concat("step ", std::to_string(view.step), " rank ",
-                                                     std::to_string(view.rank), " is there twice"));
+                                                     std::to_string(view.rank), " occurs twice"));
     }
     last_ = place;
   }

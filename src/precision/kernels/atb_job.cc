@@ -246,7 +246,7 @@ Result<AtbOutcome> CompareAtb(const AtbOptions& options) {
   SONDE_ASSIGN_OR_RETURN(const AtbDump golden, ReadDump(options.golden_path));
   if (target.tensors != golden.tensors) {
     return base::InvalidArgumentError(
-        "one dump holds tensors and the other statistics alone; dump both the same way");
+        "one dump holds tensors and the other only statistics; dump both the same way");
   }
   std::vector<std::pair<const AtbRow*, const AtbRow*>> pairs;
   for (const AtbRow& row : target.rows) {

@@ -28,7 +28,8 @@ std::vector<std::string> MappingUse::Notes() const {
                                                 : " fits no name of the target dump"));
   }
   if (unmet > kShown) {
-    notes.push_back(Concat(std::to_string(unmet - kShown), " more lines of mappings do so"));
+    notes.push_back(
+        Concat(std::to_string(unmet - kShown), " more lines of mappings have no effect"));
   }
   return notes;
 }

@@ -112,9 +112,9 @@ Result<PairingSetup> SetUpPairing(const MappingOptions& mapping, const DumpFile&
   out.options.renumber_backward = target.level() != "debug";
   const bool has_names = mapping.cells || mapping.apis;
   if (mapping.layers && (has_names || !mapping.data.empty())) {
-    out.notes.emplace_back("-cm, -am and -dm have no effect beside -lm");
+    out.notes.emplace_back("-cm, -am and -dm have no effect with -lm");
   } else if (has_names && !mapping.data.empty()) {
-    out.notes.emplace_back("-cm and -am have no effect beside -dm");
+    out.notes.emplace_back("-cm and -am have no effect with -dm");
   }
   if (mapping.apis && !out.options.cross_framework) {
     return base::InvalidArgumentError(

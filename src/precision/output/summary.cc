@@ -183,7 +183,7 @@ std::string_view AdviceOf(CauseKind kind) {
     case CauseKind::kInput:
       return "Compare what the program feeds in: data, masks, positions, caches.";
     case CauseKind::kArgument:
-      return "Compare the configurations: the call got another number or text.";
+      return "Compare the configurations: a number or text argument of the call differs.";
     case CauseKind::kOperator:
       return "Run this one call by itself on both sides, with its tensors saved (task tensor).";
     case CauseKind::kCalls:
@@ -193,13 +193,14 @@ std::string_view AdviceOf(CauseKind kind) {
     case CauseKind::kShape:
       return "Compare the same request, batch and step, and the padding.";
     case CauseKind::kNotFinite:
-      return "Look for a division, logarithm or root at its limit, or a row that is masked wholly.";
+      return "Look for a division, logarithm or root at its limit, or a row that is masked "
+             "completely.";
     case CauseKind::kRandom:
       return "Seed both runs alike (seed_all), or switch the random call off.";
     case CauseKind::kOtherRank:
-      return "See what the comparisons of the other ranks of this step name.";
+      return "Read the comparisons of the other ranks of this step.";
     case CauseKind::kChecksum:
-      return "Dump statistics or tensors: they tell rounding from a fault.";
+      return "Dump statistics or tensors: they distinguish rounding from a fault.";
     default:
       return "";
   }
@@ -286,8 +287,8 @@ std::string SummaryText(const Comparison& comparison, const Summary& summary) {
   out += Concat("  first bad  ", row.target->name, "\n             ", FirstMessage(row), "\n");
   out += Concat("  module     ",
                 !summary.module.empty() ? std::string_view(summary.module)
-                : summary.outside ? std::string_view("none, the call stands outside of all modules")
-                                  : std::string_view("unknown (no construct.json names it)"),
+                : summary.outside       ? std::string_view("none, the call is outside all modules")
+                                        : std::string_view("unknown (no construct.json names it)"),
                 "\n");
   out += SideBySide(comparison, group);
   out += Concat("  advice     ", Advise(comparison, summary).text, "\n");

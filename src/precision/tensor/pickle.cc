@@ -431,8 +431,8 @@ bool Machine::Step(uint8_t opcode) {
     const bool good = (this->*group)(opcode);
     if (handled_) return good;
   }
-  error_ = base::UnimplementedError(
-      Concat("the pickle holds opcode ", std::to_string(opcode), ", which is no part of a tensor"));
+  error_ = base::UnimplementedError(Concat("the pickle holds opcode ", std::to_string(opcode),
+                                           ", which does not belong to a tensor"));
   return false;
 }
 

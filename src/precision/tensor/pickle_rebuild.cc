@@ -136,7 +136,7 @@ Result<PicklePtr> RebuildPickled(PicklePtr function, PicklePtr arguments, Pickle
   }
   if (any) return MakeObject(name, args, pool);
   return base::UnimplementedError(
-      Concat("the file calls '", name, "', which is no part of a tensor"));
+      Concat("the file calls '", name, "', which does not belong to a tensor"));
 }
 
 Result<PicklePtr> ReadStorageId(PicklePtr id, PicklePool* pool) {
