@@ -237,7 +237,7 @@ class Adviser {
     }
   }
 
-  // Says why not.
+  // Reports why not.
   bool MayAsk(const Rule& rule, Needs& needs) {
     const auto missing = needs.Missing(rule.needs);
     if (missing.ok() && missing->empty()) return true;
@@ -252,11 +252,11 @@ class Adviser {
         const store::ResultTable issues,
         store.Query("SELECT code || ' (' || sum(count)::BIGINT || ')' FROM import_issue "
                     "WHERE severity <> 'info' GROUP BY code ORDER BY code"));
-    std::vector<std::string> said;
-    for (size_t row = 0; row < issues.rows(); ++row) said.emplace_back(issues.Text(0, row));
-    if (said.empty()) return {};
-    report_.notices.push_back(Concat("'", path, "': the data has faults: ", base::Join(said, ", "),
-                                     "; 'sonde analyse' explains them"));
+    std::vector<std::string> faults;
+    for (size_t row = 0; row < issues.rows(); ++row) faults.emplace_back(issues.Text(0, row));
+    if (faults.empty()) return {};
+    report_.notices.push_back(Concat("'", path, "': the data has faults: ",
+                                     base::Join(faults, ", "), "; 'sonde analyse' explains them"));
     return {};
   }
 
@@ -326,7 +326,7 @@ class Adviser {
     return {};
   }
 
-  // Says why not.
+  // Reports why not.
   bool HasTables(const Rule& rule, Question& question) {
     const Status made = MakeTables(rule, question);
     const auto empty = made.ok() ? EmptyNeed(rule, question) : Result<std::string>(made);

@@ -162,7 +162,7 @@ class RankExport {
   bool export_failed_ = false;
 };
 
-// Whether the store holds all that the raw records say, now and later.
+// Whether the store holds everything of the raw records, now and later.
 bool IsWhole(const recipes::TraceData& data) {
   return std::all_of(data.issues.begin(), data.issues.end(), [](const auto& issue) {
     return issue.severity == "info" && issue.code != "capture_no_end";
@@ -170,7 +170,7 @@ bool IsWhole(const recipes::TraceData& data) {
 }
 
 // Whether a capture without records lost none: what killed the process, or the length of its
-// clock's tick, says nothing of records.
+// clock's tick, does not affect records.
 bool HadNoRecords(const recipes::TraceData& data) {
   return std::all_of(data.issues.begin(), data.issues.end(), [](const auto& issue) {
     return issue.severity == "info" || issue.code == "clock_rate_guessed";
@@ -255,7 +255,7 @@ Result<AnalysedRank> AnalyseWithStore(const importers::TraceSource& source,
   result.span_name = base::BaseName(span_folder);
   result.written = rank_export.TakeWritten();
   result.arrivals = recipes::ArrivalsOf(view);
-  // What other tools said of waits stands.
+  // Waits reported by other tools stay.
   if (source.importer->is_ours) {
     result.types = rank_export.types();
     result.folder = rank_export.folder();
@@ -297,8 +297,8 @@ Result<AnalysedRank> AnalyseRank(const importers::TraceSource& source,
       });
   SONDE_RETURN_IF_ERROR(placed);
   if (result->ok()) {
-    auto& told = (*result)->notices;
-    told.insert(told.end(), notices.begin(), notices.end());
+    auto& all = (*result)->notices;
+    all.insert(all.end(), notices.begin(), notices.end());
   }
   return *std::move(result);
 }

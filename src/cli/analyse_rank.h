@@ -19,10 +19,10 @@
 namespace sonde::cli {
 
 struct AnalyseOptions {
-  std::vector<std::string> export_types;  // empty: what the capture's own settings say, else text
+  std::vector<std::string> export_types;  // empty: from the capture's settings, else text
   std::string output_folder;              // "": beside the capture
   int threads = 1;                        // for one rank
-  // Remove the raw records of the capture when all is there; none: what its own settings say. Never
+  // Remove the raw records of the capture when all is there; none: from its settings. Never
   // with an output folder, for a recording that has not ended, or where records were bad.
   std::optional<bool> data_simplification = std::nullopt;
   // Deliverables that are there, beside the capture, stay as they are: only the summary is made.
@@ -36,7 +36,7 @@ struct AnalysedRank {
   std::string span_name;
   std::vector<std::string> written;  // folders and files that hold the deliverables
   std::vector<std::string> notices;  // a line each, which the user should know
-  // For what is told when all ranks are there (analyse_waits.h).
+  // For the waits, which need all ranks (analyse_waits.h).
   recipes::RankArrivals arrivals;
   recipes::RankWaits waits;
   std::vector<std::string> types;  // forms that were written

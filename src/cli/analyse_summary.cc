@@ -184,7 +184,7 @@ std::string Covered(std::span<const AnalysedRank> ranks) {
   return parts.empty() ? "" : Concat("Covered: ", base::Join(parts, ", "), "\n");
 }
 
-// Findings of one key and subject are said once, by the rank where they weigh most.
+// Findings of one key and subject are shown once, for the rank where they weigh most.
 std::string Findings(std::span<const AnalysedRank> ranks) {
   std::vector<recipes::RankWork> work;
   for (const AnalysedRank& rank : ranks) {

@@ -57,7 +57,7 @@ Result<std::vector<std::vector<std::string>>> ParseParallelTypes(const std::stri
 // "100,200", in nanoseconds; "" is all.
 Result<cluster::StepWindow> ParseTimeRange(const std::string& text);
 
-// What --recipe-dir or SONDE_RECIPE_DIR says; "" is none.
+// The value of --recipe-dir or SONDE_RECIPE_DIR; "" is none.
 std::string RecipeFolderOf(const std::string& given);
 
 // Without the "=" that the other tool lets stand before a path, "~" resolved.

@@ -23,7 +23,7 @@ struct AdvisorOptions {
   std::string output = ".";
   std::string cann_version = "8.0.0";
   std::string torch_version = "2.1.0";
-  std::string profiling_type = "pytorch";  // accepted: traces say themselves what they are
+  std::string profiling_type = "pytorch";  // accepted: traces are recognized by their contents
   std::string language = "cn";
   std::vector<std::string> rule_folders;
   bool force = false;  // accepted: owners and sizes of files are not looked at

@@ -54,8 +54,8 @@ std::string Tail(const std::string& path, size_t count) {
   return path.substr(begin == path.size() ? begin : begin + (path[begin] == '/' ? 1 : 0));
 }
 
-// Where below `output` the deliverables of each trace go: traces of one name are told apart by as
-// many of the folders above them as it takes.
+// Subfolder of `output` for the deliverables of each trace: traces of one name are distinguished by
+// as many of their parent folders as needed.
 std::vector<std::string> OutputFolders(const std::vector<TraceSource>& traces,
                                        const std::string& output) {
   std::vector<std::string> folders(traces.size(), output);
@@ -108,7 +108,7 @@ size_t AnalyseServers(const std::vector<TraceSource>& servers, const AnalyseOpti
   return failed;
 }
 
-// Prints what is to be said of each; returns those of which there are numbers.
+// Prints the notices of each; returns those that have results.
 std::vector<AnalysedRank> TakeRanks(const std::vector<job::Trace>& captures,
                                     std::vector<AnalysedRank> results, int threads,
                                     bool keeps_clocks) {
@@ -135,7 +135,7 @@ struct Part {
   std::vector<size_t> places;
 };
 
-// Returns how many failed. `board` is told which are in hand; null: nobody watches.
+// Returns how many failed. `board` records which are being worked on; may be null.
 size_t AnalyseCaptures(const Part& part, const AnalyseFlags& options,
                        const AnalyseOptions& all_options, WorkBoard* board) {
   const int cores = all_options.threads;

@@ -198,7 +198,7 @@ std::string RendezvousFolder(const ClusterOptions& options) {
 
 // Of one of several processes that is not the first.
 Result<int> ServeFirst(const ClusterOptions& options, const cluster::Place& place) {
-  if (cluster::FindMode(options.mode) == nullptr) return kExitFailure;  // the first says why
+  if (cluster::FindMode(options.mode) == nullptr) return kExitFailure;  // process 0 reports why
   SONDE_ASSIGN_OR_RETURN(const auto rendezvous,
                          cluster::Rendezvous::Join(RendezvousFolder(options), place,
                                                    std::chrono::seconds(options.patience_s)));

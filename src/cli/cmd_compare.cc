@@ -144,11 +144,11 @@ Result<int> Compare(const CompareOptions& options, const compare::Request& reque
   SONDE_ASSIGN_OR_RETURN(const auto files,
                          compare::Write(report, FormOf(options.export_type), folder));
   std::vector<std::string> failed;
-  Status untold;
+  Status unchecked;
   for (const compare::FailCondition& condition : conditions) {
     const auto check = compare::CheckFail(condition, report.judgement);
     if (!check.ok()) {
-      untold = check.status();
+      unchecked = check.status();
     } else if (!check->failed.empty()) {
       failed.push_back(check->failed);
     } else if (!check->spared.empty()) {
@@ -160,7 +160,7 @@ Result<int> Compare(const CompareOptions& options, const compare::Request& reque
   } else {
     PrintTable(report, files);
   }
-  SONDE_RETURN_IF_ERROR(untold);
+  SONDE_RETURN_IF_ERROR(unchecked);
   for (const std::string& line : failed) PrintError(line);
   return failed.empty() ? kExitOk : kExitFailIf;
 }

@@ -43,7 +43,7 @@ void AddPythonFindings(const Context& context, const std::string& python,
 }
 
 // The Python that would run a command: itself, or the one in the first line of its script. Empty
-// where that cannot be told.
+// where that is unknown.
 std::string PythonOf(const std::vector<std::string>& command) {
   const Result<std::string> program = FindProgram(command.front());
   if (!program.ok()) return {};

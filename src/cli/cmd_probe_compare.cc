@@ -66,7 +66,7 @@ Result<int> Report(const CompareOutcome& outcome) {
   }
   std::string text;
   for (const std::string& line : outcome.first_differences) {
-    // A line that goes on says more of the one before.
+    // An indented line continues the one before.
     const bool goes_on = line.starts_with("  ");
     text += Concat(goes_on ? "                " : "first difference  ", line, "\n");
   }

@@ -189,7 +189,7 @@ Result<int> Join(const std::vector<IrFile>& files, const ProbeIrOptions& options
   return Give(precision::JoinNodes(FinalOf(files), times, values), options, "ir_nodes");
 }
 
-// Tables that lack nodes are given, and the exit status says so.
+// Tables that lack nodes are written all the same; the exit status shows that they are incomplete.
 Result<int> StatusOf(Result<int> given, const std::vector<IrFile>& files) {
   if (!given.ok() || *given != kExitOk) return given;
   return std::ranges::all_of(files, &IrFile::IsWhole) ? kExitOk : kExitFailure;

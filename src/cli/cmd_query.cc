@@ -93,7 +93,7 @@ QueryFormat FormatOf(const std::string& name) {
   return name == "json" ? QueryFormat::kJson : QueryFormat::kTable;
 }
 
-// The database's words do not tell what to do.
+// The database's message does not suggest a remedy.
 Status WithRemedy(Status status) {
   if (status.ok() || status.message().find("disabled") == std::string::npos) return status;
   return std::move(status).Annotate(
@@ -241,7 +241,8 @@ Status Prompt(const store::JointStore& store, QueryOptions options) {
   return {};
 }
 
-// The tables of compared dumps have the columns of their comparison, so the file itself says which.
+// The tables of compared dumps have the columns of their comparison, so they are read from the
+// file.
 Status PrintSchema(const QueryOptions& options) {
   std::string text = SchemaText();
   if (!options.path.empty()) {

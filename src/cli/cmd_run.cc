@@ -211,7 +211,7 @@ void AnalyseCaptures(const Context& context, const RunOptions& options, const Ru
                                             .stdout_to_stderr = !is_quiet,
                                             .without_stdout = is_quiet});
   if (end.ok() && end->exit_status == 0) return;
-  // The parser said itself what was wrong; here only what remains and how to go on.
+  // The parser has reported the error; this adds what remains and how to continue.
   std::erase_if(captures, &IsAnalysed);
   PrintError(Concat("captures could not be parsed",
                     end.ok() ? "" : Concat(" (", end.status().message(), ")"),
@@ -278,7 +278,7 @@ void ReportRun(const Context& context, const RunOptions& options, const RunListF
                      base::DirName(workers.front())));
 }
 
-// Takes what environment variables say into the options. An error is one of usage.
+// Takes the values of environment variables into the options. An error is one of usage.
 Status CompleteOptions(const Context& context, RunOptions& options) {
   if (context.command_line.empty()) {
     return InvalidArgumentError("no command to run: sonde run [OPTIONS] -- COMMAND...");

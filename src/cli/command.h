@@ -61,8 +61,8 @@ struct Command {
 
 // Prints "sonde: error: <message>" on one line of standard error.
 void PrintError(std::string_view message);
-// Where this variable is 1 nothing but errors is said on standard error: sonde run --quiet, and
-// what it starts.
+// Where this variable is 1 only errors are printed to standard error: sonde run --quiet, and
+// its child processes.
 inline constexpr const char* kQuietVariable = "SONDE_QUIET";
 // Prints "sonde: <message>" on one line of standard error: something the user should know.
 void PrintNotice(std::string_view message);

@@ -25,7 +25,7 @@ struct CompareOptions {
   std::string name_map = "{}";
   std::string base_step;
   std::string comparison_step;
-  std::string flow_category;  // accepted: flows are told apart by what they tie
+  std::string flow_category;  // accepted: flows are distinguished by their ends
   bool force = false;         // accepted: owners and sizes of files are not looked at
   bool debug = false;         // accepted: every message is shown
 };

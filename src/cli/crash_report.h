@@ -1,7 +1,7 @@
-// What `sonde` says when it is at fault itself: a line for people, and the call stack, as module
-// and offset, for whoever mends it. The process then ends by the same signal.
+// Report of a crash of `sonde` itself: a line for people, and the call stack, as module and
+// offset, for developers. The process then ends by the same signal.
 //
-// Not in builds with sanitizers, which say more.
+// Not in builds with sanitizers, whose reports are more detailed.
 #pragma once
 
 namespace sonde::cli {

@@ -235,7 +235,7 @@ int RunCommandWords(const Command& command, std::span<const std::string> words, 
   CLI::App app(std::string(command.summary), Concat("sonde ", command.name));
   app.formatter(std::make_shared<HelpFormatter>());
   app.footer(Concat("\nExample:\n  ", base::ReplaceAll(command.example, "\n", "\n  ")));
-  app.allow_extras();  // told apart below, with better words
+  app.allow_extras();  // reported below with better messages
   if (command.takes_command_line) app.prefix_command();
   const CommandAction action = command.declare(app);
 

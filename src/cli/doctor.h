@@ -1,7 +1,7 @@
 // What `sonde doctor` finds: one finding a subject, and the screen made of them.
 //
 // Checks look and report; none changes anything. Those that depend on the machine take what they
-// look at as parameters where a test needs to say it.
+// look at as parameters where a test needs to set it.
 #pragma once
 
 #include <string>

@@ -99,7 +99,7 @@ void ExplainPackages(const JsonValue& packages, std::vector<Finding>& out) {
   if (!found.empty()) out.push_back({.subject = "Other packages", .text = base::Join(found, ", ")});
 }
 
-// A torch for CUDA is linked with CUPTI; what tells of an NPU is looked for on the machine.
+// A torch for CUDA is linked with CUPTI; the library for an NPU is looked for on the machine.
 Finding ExplainAccelerator(const std::string& kind, std::string text, bool is_for_cuda) {
   if (kind == "cuda" && is_for_cuda) {
     text += ": its tasks are recorded by CUPTI";

@@ -25,7 +25,7 @@ class WorkBoard {
 
   void Begin(size_t place);
   void End(size_t place, bool is_done);
-  // By this process or one before it: it need not be done anew.
+  // By this process or one before it: it need not be done again.
   bool IsDone(size_t place) const;
 
   std::vector<size_t> InHand() const;
@@ -47,7 +47,7 @@ struct Crash {
   int signal = 0;
 };
 
-// Of the things `places`, in that order: tells the board, prints what there is to say, returns the
+// Of the things `places`, in that order: updates the board, prints the notices, returns the
 // exit status.
 using GuardedWork = std::function<int(std::span<const size_t> places, WorkBoard& board)>;
 

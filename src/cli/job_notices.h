@@ -1,4 +1,4 @@
-// What is said on standard error of a job that was found, by all commands that take one.
+// Notices on standard error about a job that was found, for all commands that take one.
 #pragma once
 
 #include "job/job.h"

@@ -36,8 +36,8 @@ std::string Layout::PythonFolder() const { return std::string(DirName(python_pac
 Layout FindLayout(const std::string& binary, const char* sonde_home) {
   Layout layout;
   layout.binary = binary;
-  const bool told = sonde_home != nullptr && *sonde_home != '\0';
-  layout.home = told ? base::AbsolutePath(sonde_home) : std::string(DirName(DirName(binary)));
+  const bool is_given = sonde_home != nullptr && *sonde_home != '\0';
+  layout.home = is_given ? base::AbsolutePath(sonde_home) : std::string(DirName(DirName(binary)));
   layout.library_folder = JoinPath(layout.home, "lib");
   layout.python_package = FindPackage(layout.home);
   return layout;

@@ -1,7 +1,7 @@
 // Where the parts of this installation lie: the binary, the recorder's libraries, the Python
 // package.
 //
-// Two shapes are known, told apart by looking:
+// Two shapes are known, distinguished by the files that exist:
 //   installed  <home>/bin/sonde, <home>/lib/libsonde_record.so, <home>/_inject/ (home = the
 //   package) built      <repo>/build/<preset>/bin/sonde, .../lib/, <repo>/python/sonde/_inject/
 // SONDE_HOME, the folder with bin/ and lib/, overrides where to start.

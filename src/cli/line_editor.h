@@ -30,7 +30,7 @@ class LineEditor {
   const std::string& text() const { return text_; }
   // Adds the line to those that the arrows bring back.
   void Remember();
-  // Draws the line anew on the terminal's row; of a long line the part around the cursor.
+  // Redraws the line on the terminal's row; of a long line the part around the cursor.
   std::string Screen(std::string_view prompt, size_t columns) const;
 
  private:

@@ -1,4 +1,4 @@
-// Checks and options of numbers that several commands take, with messages that say what is meant:
+// Checks and options of numbers that several commands take, with messages for users:
 // those of CLI11 name the largest double, or all its units.
 //
 // Use: CheckAtLeast(app.add_option(...), 1). Pure, any thread.

@@ -13,7 +13,7 @@ namespace {
 
 using base::Concat;
 
-constexpr int kKilled = 128;  // and the number of the signal, as shells say
+constexpr int kKilled = 128;  // plus the number of the signal, as shells report it
 
 }  // namespace
 

@@ -1,6 +1,6 @@
 // Commands whose work is done by a module of Sonde's Python package, in a Python that the user has.
 //
-// The module shares our terminal, its own lines go to standard error, and it says what it made in a
+// The module shares our terminal, its own lines go to standard error, and it lists its results in a
 // JSON file that we name. Threads: as Supervise.
 #pragma once
 
@@ -21,7 +21,7 @@ struct PythonTask {
 };
 
 struct PythonResult {
-  int exit_status = 0;                       // not 0: the module has said why
+  int exit_status = 0;                       // not 0: the module has reported why
   std::optional<base::JsonDocument> report;  // of exit status 0
 };
 

@@ -1,4 +1,4 @@
-// The vendor's library that tells `sonde run` what an accelerator did, and how a program gets it.
+// The vendor's library that records the accelerator for `sonde run`, and how a program gets it.
 //
 // Looks at files, changes nothing. Any thread.
 #pragma once
@@ -10,7 +10,7 @@
 
 namespace sonde::cli {
 
-// CANN's libmspti.so, where the environment of CANN (set_env.sh) says: $ASCEND_HOME_PATH,
+// CANN's libmspti.so, from the environment of CANN (set_env.sh): $ASCEND_HOME_PATH,
 // $ASCEND_TOOLKIT_HOME, LD_LIBRARY_PATH. None without, and where the file is not there.
 std::optional<std::string> FindMspti(const VariableGetter& get_variable);
 

@@ -71,7 +71,7 @@ std::string NothingRecordedReason(const RunList& list) {
   if (!list.failed.empty()) {
     return Concat("nothing was recorded: ", base::Join(list.failed, "; "));
   }
-  // A server that refused to start a session has said so.
+  // A server that refused to start a session has reported it.
   if (list.served && !list.lost.empty()) {
     return Concat("nothing was recorded: ", base::Join(list.lost, "; "));
   }

@@ -20,7 +20,7 @@ struct RunList {
   std::vector<std::string>
       captures;  // span folders in order of their start, without discarded ones
   std::vector<std::string> sessions;  // folders of sessions of a server
-  std::vector<std::string> workers;   // span folders of helper processes that said where they are
+  std::vector<std::string> workers;   // span folders that helper processes reported
   std::vector<ForkedProcess> forked;
   std::vector<std::string> skipped;            // reasons, each once
   std::vector<std::string> failed;             // reasons, each once

@@ -14,8 +14,8 @@ namespace sonde::cli {
 // A server of the page that goes with the object, or with this process.
 class LivePage {
  public:
-  // `binary`: ours. `run_list`: where processes say where they listen. `save_path`: what the page
-  // may open. Its address is printed to standard error.
+  // `binary`: ours. `run_list`: the list in which processes write their addresses. `save_path`:
+  // what the page may open. Its address is printed to standard error.
   static Result<LivePage> Start(const std::string& binary, const std::string& run_list,
                                 const std::string& save_path);
   LivePage(LivePage&& other) noexcept;

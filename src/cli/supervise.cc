@@ -32,7 +32,7 @@ sigset_t WatchedSignals() {
   return set;
 }
 
-// A program for another machine is no script, though the system says the same of both.
+// A program for another machine is no script, though the system reports the same error for both.
 bool IsElf(const std::string& path) {
   std::array<char, 4> begin{};
   std::ifstream(path, std::ios::binary).read(begin.data(), begin.size());
@@ -137,11 +137,11 @@ Result<ProgramEnd> Supervise(const ProgramStart& start) {
   const int fork_error = errno;
   close(report[1]);
   int exec_error = 0;
-  const ssize_t told = child < 0 ? 0 : read(report[0], &exec_error, sizeof(exec_error));
+  const ssize_t received = child < 0 ? 0 : read(report[0], &exec_error, sizeof(exec_error));
   close(report[0]);
   Result<ProgramEnd> result =
       base::ErrnoStatus(child < 0 ? fork_error : exec_error, "run", start.path);
-  if (child > 0 && told <= 0) {
+  if (child > 0 && received <= 0) {
     result = WaitForEnd(child, watched);
   } else if (child > 0) {
     waitpid(child, nullptr, 0);

@@ -33,12 +33,12 @@ struct ProgramStart {
   bool without_stdout = false;  // what it prints there goes nowhere
 };
 
-// Starts the program, waits for its end, and hands on SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGUSR1 and
+// Starts the program, waits for its end, and forwards SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGUSR1 and
 // SIGUSR2 that other processes send to us; those of the terminal reach it anyway. The program is
 // sent SIGTERM when we are killed.
 Result<ProgramEnd> Supervise(const ProgramStart& start);
 
-// Ends this process as `end` says; a signal kills it without a core file.
+// Ends this process with the status or signal of `end`; a signal kills it without a core file.
 [[noreturn]] void EndLike(const ProgramEnd& end);
 
 }  // namespace sonde::cli

@@ -34,7 +34,7 @@ Result<Sides> Load(const Request& request, const job::NoticeSink& notify) {
   const bool is_one = is_one_path && request.base_step == request.comparison_step;
   std::optional<Result<Side>> loaded[2];
   std::mutex mutex;
-  const auto say = [&](std::string_view line) {
+  const auto notify_line = [&](std::string_view line) {
     const std::scoped_lock lock(mutex);
     notify(line);
   };
@@ -46,7 +46,7 @@ Result<Sides> Load(const Request& request, const job::NoticeSink& notify) {
       loaded[i].emplace(LoadSide(is_base ? request.base_path : request.comparison_path,
                                  is_base ? request.base_step : request.comparison_step,
                                  is_one_path && !is_one ? Reading::kTwice : Reading::kOnce,
-                                 request.threads, say));
+                                 request.threads, notify_line));
     }
   });
   for (const auto& side : loaded) {
@@ -113,7 +113,7 @@ class Comparer {
  private:
   void Notice(std::string line) { report_.notices.push_back(std::move(line)); }
 
-  // What makes the comparison say less than it seems to.
+  // Reasons why the comparison may mislead.
   void ReportDoubts() {
     if (base_.path == comparison_.path) Notice("both sides are the same trace");
     const Side* sides[] = {&base_, &comparison_};  // may be one

@@ -42,7 +42,7 @@ struct Exporter {
   std::string_view summary;  // one line for people
   bool in_output_folder;     // its files belong into ASCEND_PROFILER_OUTPUT
   Status (*run)(const ExportContext& context);
-  // Writes anew the files that tell what DeviceView::waits_ns says, where they are in
+  // Rewrites the files that contain DeviceView::waits_ns, where they are in
   // `output_folder`, which is the finished one. May be null: none do.
   Status (*write_waits)(const ExportContext& context) = nullptr;
   bool queries_store = false;   // cannot do without ExportContext::store

@@ -1,5 +1,5 @@
-// What lies beside ASCEND_PROFILER_OUTPUT: profiler_info_<rank>.json (how the capture was made) and
-// profiler_metadata.json (what the job said about itself), from the capture's metadata.
+// Files next to ASCEND_PROFILER_OUTPUT: profiler_info_<rank>.json (how the capture was made) and
+// profiler_metadata.json (the job's own description), from the capture's metadata.
 //
 // Written whatever the form of the deliverables; both small. Errors: Status.
 #pragma once
@@ -15,7 +15,7 @@ namespace sonde::exporters {
 
 Status WriteSpanFiles(const ExportContext& context);
 
-// The texts, for tests. Metadata is "" where the job said nothing.
+// The texts, for tests. Metadata is "" where the job gave none.
 std::string ProfilerInfoJson(const recipes::DeviceView& view);
 std::string ProfilerMetadataJson(const recipes::TraceData& data);
 // What profiler_metadata.json and the table META_DATA hold: keys and their JSON, in order. Parallel

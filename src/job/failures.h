@@ -1,4 +1,4 @@
-// What is said of traces that failed: a reason that holds for several is said once. Pure.
+// Messages about traces that failed: a reason that holds for several is given once. Pure.
 #pragma once
 
 #include <string>

@@ -19,7 +19,7 @@ namespace sonde::job {
 struct ForEachOptions {
   int at_a_time = 0;                        // traces; 0: as many as there are processors
   base::ProgressBar* progress = nullptr;    // advanced by each trace
-  std::function<bool()> is_cancelled = {};  // no trace is begun once it says so
+  std::function<bool()> is_cancelled = {};  // no trace is begun once it returns true
 };
 
 // Those that failed, in the order of the traces; of a run that was cancelled those that were not

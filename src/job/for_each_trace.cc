@@ -115,8 +115,8 @@ class Runner {
       RunUnit(units_[begin], threads_);
       return;
     }
-    // In their order, whichever piece of the loop a thread has: what is handed on in order waits
-    // for few.
+    // In their order, whichever piece of the loop a thread has: results that are forwarded in order
+    // wait for few.
     std::atomic<size_t> next = begin;
     base::ParallelFor(end - begin, {.max_threads = threads_}, [&](size_t first, size_t last) {
       for (size_t i = first; i < last; ++i) RunUnit(units_[next++], 1);

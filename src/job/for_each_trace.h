@@ -21,7 +21,7 @@
 // What needs the waits of collectives (Needs::waits) has them from a round over the collectives of
 // all traces before its own.
 //
-// Memory: so much of the traces as RunOptions::bytes_at_a_time says, and what was returned. Traces
+// Memory: RunOptions::bytes_at_a_time of the traces, and what was returned. Traces
 // are begun in the order of the files. Open files: one a thread. Threads: the function is called
 // from several, never for one trace twice. Errors: a trace that fails is in `failures`, with its
 // path, and the others go on; of a run that was cancelled those that were not begun, too
@@ -65,16 +65,17 @@ struct TraceInHand {
 struct RunOptions {
   int threads = 0;                          // 0: as many as there are processors
   base::ProgressBar* progress = nullptr;    // advanced by each trace
-  std::function<bool()> is_cancelled = {};  // no trace is begun once it says so
+  std::function<bool()> is_cancelled = {};  // no trace is begun once it returns true
   // Of the files of stores that are read together, of which the rows of all their tables take up to
   // twenty times as much. A larger file is read by itself.
   uint64_t bytes_at_a_time = uint64_t{64} << 20U;
-  // Told that all places before this one are done, failed ones too: for who hands results on in
+  // Called when all places before this one are done, failed ones too: to forward results in
   // order. One call at a time.
   std::function<void(size_t places)> when_done = {};
   NoticeSink notify = {};  // which of several forms of a trace was taken, of what has no store
-  // Waits (Needs::waits) are told without what clocks of hosts differ by, where that is found: each
-  // is said in a line to which the reader's words are added. Or by the clocks as they are.
+  // Waits (Needs::waits) are computed without the differences of the hosts' clocks, where these are
+  // found: each is reported in a line, to which the caller may add. Empty: by the clocks as they
+  // are.
   NoticeSink report_clocks = {};
   bool keeps_clocks = false;
 };

@@ -26,7 +26,7 @@ std::string RealPath(const std::string& path) {
   return SpanFolder(error ? path : real.string());
 }
 
-// A folder above the one that was meant is easily named: say where the traces were found.
+// A folder above the one that was meant is easily named: report where the traces were found.
 void ReportDeeperTraces(const std::string& named, const std::vector<TraceSource>& traces,
                         std::vector<std::string>& notices) {
   const std::string root = base::AbsolutePath(named);
@@ -62,7 +62,7 @@ struct Found {
   std::vector<TraceSource> parts;
 };
 
-// A folder whose traces have all to be worked on first says so of the first.
+// A folder whose traces all need a first step is reported with the first of them.
 Status NothingIn(const std::string& path, const Job& job) {
   for (const std::string& unread : job.unread) {
     if (!importers::SayUnfinished(unread).empty()) return importers::NothingToRead(unread);
@@ -85,7 +85,7 @@ Result<Found> FindIn(const std::string& path, int max_depth, Job& job) {
   return found;
 }
 
-// Once each; which was named before is said.
+// Once each; those named before are reported.
 class Seen {
  public:
   explicit Seen(const Job& job) {
@@ -99,7 +99,7 @@ class Seen {
   std::set<std::string> seen_;
 };
 
-// A trace whose head cannot be read stays in the job: who opens it says what is wrong with it.
+// A trace whose head cannot be read stays in the job: its fault is reported when it is opened.
 void ReadRanks(std::vector<Trace>& traces) {
   base::ParallelFor(traces.size(), [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {

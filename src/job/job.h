@@ -50,8 +50,8 @@ Job FindJob(const std::vector<std::string>& paths, const FindOptions& options = 
 // The same, and an error where a path was named in which nothing is found.
 Result<Job> FindWholeJob(const std::vector<std::string>& paths, const FindOptions& options = {});
 
-// Takes what is new of `more`, found later. Numbers stay; which traces are of one run is looked at
-// anew. Returns how many traces came.
+// Takes what is new of `more`, found later. Numbers stay; which traces are of one run is determined
+// again. Returns how many traces came.
 size_t Append(Job& job, Job more);
 
 // Of the trace that lies there, whichever way it is named; none where it is not in the job.

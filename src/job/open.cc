@@ -244,7 +244,7 @@ Result<OpenedJob> Open(const Job& job, const OpenOptions& options) {
   SONDE_ASSIGN_OR_RETURN(JobFiles found, OpenFiles(job, options));
   opened.is_whole = found.is_whole;
   opened.files = std::move(found.files);
-  // What is left of several has the columns that tell them apart.
+  // The rest of several has the columns that distinguish them.
   if (job.traces.size() > 1) opened.columns = store::JointStore::Columns::kLeading;
   SONDE_ASSIGN_OR_RETURN(
       opened.store,

@@ -2,7 +2,7 @@
 //
 // Traces without a current store are imported first, several at a time. Few traces, and large ones,
 // have a store each; of many the small ones lie in packs (packs.h), so that files and memory stay
-// within bounds. One that cannot be read is said and left out.
+// within bounds. One that cannot be read is reported and left out.
 // Threads: pure functions; `notify` is called from several threads, one at a time. Errors: where
 // none can be read.
 #pragma once

@@ -22,7 +22,8 @@ namespace sonde::job {
 Result<JobFiles> OpenForRows(const Job& job, const OpenOptions& options);
 
 // What `needs` asks for of a trace, from its own files: in rows() of a store that has no file, as
-// importers::ImportRows makes it. `notify` is told which of several forms of the trace was taken.
+// importers::ImportRows makes it. `notify` gets a line about which of several forms of the trace
+// was taken.
 Result<std::unique_ptr<store::Store>> ReadRows(const importers::TraceSource& source,
                                                const recipes::Needs& needs, int threads,
                                                const NoticeSink& notify);

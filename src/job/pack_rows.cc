@@ -16,7 +16,7 @@ using store::RowTables;
 
 using Traces = std::vector<RowTables*>;  // by place, null where nobody wants its rows
 
-// The cells of a chunk, behind the one that tells the trace, as rows.
+// The cells of a chunk, behind the one that names the trace, as rows.
 template <class Row>
 void TakeCells(const store::Chunk& chunk, std::vector<Row>& block, const Traces& traces) {
   const auto places = chunk.Values<int32_t>(0);

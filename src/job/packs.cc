@@ -22,7 +22,7 @@ namespace {
 
 using base::Concat;
 
-// A pack that one thread makes in a second, and that a further trace makes anew.
+// A pack that one thread makes in a second, and that is rewritten for a further trace.
 constexpr size_t kTracesOfPack = 64;
 // So many stores are attached as fast as they are read; of more, small traces are packed.
 constexpr size_t kMostStores = 32;
@@ -125,7 +125,7 @@ Stamps StampsOfSmall(const std::vector<Trace>& traces, int threads) {
     for (size_t i = begin; i < end; ++i) {
       if (!IsSmall(traces[i].source.path)) continue;
       const auto stamp = importers::StampOf(traces[i].source);
-      if (stamp.ok()) stamps[i] = *stamp;  // else the import says what is wrong
+      if (stamp.ok()) stamps[i] = *stamp;  // else the import reports the fault
     }
   });
   return stamps;
@@ -249,7 +249,7 @@ Result<Pack> MakePack(std::span<const StampedTrace> traces, const NoticeSink& no
     }
     if (progress != nullptr) progress->Advance();
   }
-  // Another stamp than the one that is looked for: it is made anew at the next opening.
+  // Another stamp than the one that is looked for: it is rewritten at the next opening.
   if (!is_lasting) SONDE_RETURN_IF_ERROR(writer->SetStamp(stamp + 1));
   SONDE_RETURN_IF_ERROR(writer->Publish());
   importers::PruneCache(folder, importers::CacheLimit(), ::time(nullptr));

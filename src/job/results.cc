@@ -66,7 +66,7 @@ class RowBuffer final : public store::RowSink {
   void Null() override { cells_.emplace_back(std::monostate()); }
   void EndRow() override { cells_.emplace_back(End()); }
 
-  void HandOn(store::RowSink& rows) const {
+  void Forward(store::RowSink& rows) const {
     for (const Cell& cell : cells_) {
       if (const auto* integer = std::get_if<int64_t>(&cell)) rows.Int(*integer);
       if (const auto* real = std::get_if<double>(&cell)) rows.Double(*real);
@@ -125,7 +125,7 @@ class JobResults final : public store::MadeTables {
     SONDE_ASSIGN_OR_RETURN(const std::string path, MadeFile(recipe));
     SONDE_ASSIGN_OR_RETURN(const auto file,
                            store::JointStore::OpenPack(path, {.threads = threads_}));
-    return HandOn(*file, table, rows);
+    return Forward(*file, table, rows);
   }
 
  private:
@@ -139,8 +139,8 @@ class JobResults final : public store::MadeTables {
     return failures.empty() ? Status() : failures.front().why;
   }
 
-  static Status HandOn(const store::JointStore& file, const store::ResultInfo& table,
-                       store::RowSink& rows) {
+  static Status Forward(const store::JointStore& file, const store::ResultInfo& table,
+                        store::RowSink& rows) {
     return file.Scan(Concat("SELECT * FROM ", kTable), [&](const store::Chunk& chunk) -> Status {
       for (size_t row = 0; row < chunk.rows() && rows.wants_more(); ++row) {
         for (size_t column = 0; column < table.columns.size(); ++column) {
@@ -183,14 +183,14 @@ class JobResults final : public store::MadeTables {
     for (const std::string& line : DescribeFailures(failures)) {
       complain_(Concat(line, "; it is missing from ", recipe.result->name));
     }
-    // Another stamp than the one that is looked for: it is made anew the next time.
+    // Another stamp than the one that is looked for: it is made again the next time.
     if (!failures.empty()) SONDE_RETURN_IF_ERROR(writer->SetStamp(stamp + 1));
     SONDE_RETURN_IF_ERROR(writer->Publish());
     importers::PruneCache(folder, importers::CacheLimit(), ::time(nullptr));
     return path;
   }
 
-  // Rows are handed on in the order of the traces; those of one that is not yet next are kept.
+  // Rows are forwarded in the order of the traces; those of one that is not yet next are kept.
   std::vector<TraceFailure> MakeAll(const recipes::Recipe& recipe, store::RowSink& rows) const {
     const auto leading = LeadingOf(*recipe.result);
     const auto together = recipe.together != nullptr ? recipe.together() : nullptr;
@@ -198,10 +198,10 @@ class JobResults final : public store::MadeTables {
         together != nullptr ? recipe.needs | recipe.needs_together : recipe.needs;
     std::map<size_t, RowBuffer> waiting;  // by place
     std::mutex mutex;
-    const auto hand_on = [&](size_t places) {
+    const auto forward = [&](size_t places) {
       const std::scoped_lock lock(mutex);
       while (!waiting.empty() && waiting.begin()->first < places) {
-        waiting.extract(waiting.begin()).mapped().HandOn(rows);
+        waiting.extract(waiting.begin()).mapped().Forward(rows);
       }
     };
     const auto make = [&](const TraceInHand& trace, size_t place) -> Status {
@@ -218,7 +218,7 @@ class JobResults final : public store::MadeTables {
       if (!trace.is_alone) waiting.emplace(place, std::move(buffer));
       return {};
     };
-    auto failures = RunOverTraces(files_, needs, {.threads = threads_, .when_done = hand_on}, make);
+    auto failures = RunOverTraces(files_, needs, {.threads = threads_, .when_done = forward}, make);
     if (together != nullptr) PutTogether(*together, leading, rows);
     return failures;
   }

@@ -4,7 +4,7 @@
 // A result is made when it is first asked for, from the tables that its recipe needs, and kept in
 // the user's cache folder by the content of the traces and the build of this program. Memory: the
 // rows of one pack a thread, or of one large trace. Threads: any. A trace of which it cannot be
-// made is said and left out.
+// made is reported and left out.
 #pragma once
 
 #include <memory>

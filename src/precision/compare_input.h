@@ -12,7 +12,7 @@
 
 namespace sonde::precision {
 
-// Sets what the file names of `options`. Keys that nobody reads are told in `notes`, a line each.
+// Sets those `options` that the file names. Unknown keys are reported in `notes`, a line each.
 Status ReadCompareInput(const std::string& path, CompareOptions* options,
                         std::vector<std::string>* notes);
 

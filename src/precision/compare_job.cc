@@ -52,7 +52,7 @@ struct KeptRank {
   const FirstCause* cause = nullptr;  // of the outcome
 };
 
-// What an earlier step of a rank says about the weights of the next.
+// What an earlier step of a rank shows about the weights of the next.
 struct StepBefore {
   int64_t step = 0;
   double rounding = 0;  // the largest relative distance, by rounding alone
@@ -123,7 +123,7 @@ void CompareRun::AddRank(const RankPair& pair, bool with_suffix) {
     }
   }
   if (found) return;
-  // Neither pair is complete: let the loading say which file is missing.
+  // Neither pair is complete: loading reports which file is missing.
   const bool debug = base::PathExists(JoinPath(pair.target.path, "debug.json"));
   task.target = JoinPath(pair.target.path, debug ? "debug.json" : "dump.json");
   task.golden = JoinPath(pair.golden.path, debug ? "debug.json" : "dump.json");
@@ -392,7 +392,7 @@ Status CompareRun::Compare(const Task& task, PairOutcome* outcome) {
 RankTimeline CauseTimeline(const KeptRank& rank) {
   RankTimeline out = rank.timeline;
   const FirstCause& cause = *rank.cause;
-  // Without collectives in the timeline the search over ranks cannot tell that by itself.
+  // Without collectives in the timeline the search over ranks cannot find that by itself.
   const bool is_of_other = cause.kind == CauseKind::kOtherRank && rank.target.dump->level() == "L0";
   const bool is_finding = cause.IsFinding() && !is_of_other;
   for (size_t g = 0; g < out.calls.size(); ++g) {

@@ -196,7 +196,7 @@ VisGraph MakeView(const RankFolder& rank, const Graph& graph) {
   return view;
 }
 
-// The graphs of one rank into the database, with what the overflow check says about them.
+// The graphs of one rank into the database, with the results of the overflow check.
 Status GraphRun::AddViews(std::vector<VisGraph> views) {
   std::vector<std::vector<Overflow>> overflow(views.size());
   for (size_t i = 0; i < views.size() && options_.overflow_check; ++i) {

@@ -17,7 +17,7 @@
 
 namespace sonde::recipes {
 
-// What tells a trace apart in its job (job/job.h).
+// Identity of a trace in its job (job/job.h).
 struct TraceNumbers {
   int32_t trace = 0;
   int32_t run = 0;

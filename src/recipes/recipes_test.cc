@@ -183,7 +183,7 @@ TEST_F(Recipe, MemoryRecordAndSummary) {
   ASSERT_EQ(summary.rows(), 1U);
   EXPECT_EQ(summary.Text(1, 0), "CPU");
   EXPECT_EQ(summary.Text(2, 0), "PTA");
-  EXPECT_TRUE(summary.IsNull(8, 0) && summary.IsNull(9, 0)) << "reserved and active: not told";
+  EXPECT_TRUE(summary.IsNull(8, 0) && summary.IsNull(9, 0)) << "reserved and active: unknown";
   // Allocations, releases, their bytes, the peak, when, left.
   for (const auto& [column, value] : std::vector<std::pair<size_t, int64_t>>{
            {3, 2}, {4, 1}, {5, 150}, {6, 100}, {7, 150}, {10, 20}, {11, 1}, {12, 50}}) {
@@ -191,7 +191,7 @@ TEST_F(Recipe, MemoryRecordAndSummary) {
   }
 }
 
-// Components of one device, as memory_record.csv tells them.
+// Components of one device, as memory_record.csv shows them.
 TEST(MemorySummary, ComponentsAreKeptApart) {
   const auto event = [](int32_t component, int64_t ts, int64_t size, int64_t allocated,
                         int64_t reserved) {

@@ -16,7 +16,7 @@ namespace {
 
 using base::Concat;
 
-// The tables of a pack whose rows tell their trace (store/pack.h).
+// The tables of a pack whose rows name their trace (store/pack.h).
 const std::set<std::string, std::less<>>& PackedTables() {
   static const auto tables = [] {
     std::set<std::string, std::less<>> names = {"args"};

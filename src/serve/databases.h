@@ -99,7 +99,7 @@ class Databases {
 int StatementThreads();
 
 // The tables of one trace, wherever it lies: opened when they are asked. As those of its store; of
-// a pack the rows of the trace, without the column that tells it.
+// a pack the rows of the trace, without the column that names it.
 class TraceTables final : public store::Queryable {
  public:
   // `file`: with one trace.

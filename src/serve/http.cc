@@ -104,7 +104,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     });
   }
 
-  // The caller is told by a thread that may wait.
+  // The caller is notified by a thread that may wait.
   void Leave() {
     if (caller_ == nullptr) return;
     asio::post(shared_.pool, [caller = std::exchange(caller_, nullptr)] { caller->Leave(); });

@@ -1,5 +1,5 @@
-// The texts of HTTP: what a request's head says, whether the server admits it, and the head of an
-// answer. No input or output. Pure, any thread. Private to this folder.
+// The texts of HTTP: the contents of a request's head, whether the server admits it, and the head
+// of an answer. No input or output. Pure, any thread. Private to this folder.
 #pragma once
 
 #include <cstdint>

@@ -19,7 +19,7 @@ constexpr auto kGrow = std::chrono::seconds(2);
 constexpr int kAskSeconds = 2;
 constexpr int kStopSeconds = 120;  // until the capture is complete on disk
 
-// What a program says of itself; the words of its error where it says no.
+// A program's own description of itself, or its error message.
 Result<base::JsonDocument> Reply(const HttpReply& reply) {
   SONDE_ASSIGN_OR_RETURN(auto document, base::JsonDocument::Parse(reply.body, "the answer"));
   if (reply.status == 200) return document;
@@ -100,7 +100,7 @@ Status Live::Stop() {
   const std::scoped_lock showing(showing_);
   for (const LiveMessage& program : before) {
     if (program.state != "recording" || program.path.empty()) continue;
-    // It stays as it was last seen where that fails; the page then says so.
+    // It stays as it was last seen where that fails; the page then shows that.
     Status shown = session_.ShowRecording(program.path, /*ended=*/true);
     if (status.ok() && !shown.ok()) return shown;
   }

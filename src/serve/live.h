@@ -2,7 +2,7 @@
 // stop, and their recordings shown while they grow.
 //
 // A thread looks at each program twice a second; while one records, what its capture holds so far
-// is read anew every few seconds, less often the longer that takes. Threads: any. Errors: Status
+// is read again every few seconds, less often the longer that takes. Threads: any. Errors: Status
 // with the program's own words.
 #pragma once
 

@@ -6,7 +6,7 @@ namespace sonde::serve {
 
 std::string TypeScriptMessages() {
   std::string text =
-      "// Made from src/serve/messages.h: `make golden` writes it anew.\n\n"
+      "// Made from src/serve/messages.h: `make golden` rewrites it.\n\n"
       "export type Cell = string | number | boolean | null;\n";
 #define SONDE_FIELD(type, name, meaning) \
   text += base::Concat("  /** ", meaning, " */\n  ", #name, ": ", TypeScriptType(#type), ";\n");

@@ -185,7 +185,7 @@
   F(double, value, "what was measured")                                   \
   F(std::string, unit, "of value and limit")                              \
   F(double, limit, "from which on the rule speaks")                       \
-  F(std::string, text, "in the language that was asked for")              \
+  F(std::string, text, "in the requested language")                       \
   F(std::string, evidence, "statement whose rows show it, may be empty")
 
 #define SONDE_FIELDS_RESULT_PART(F)                          \
@@ -203,7 +203,7 @@
 
 #define SONDE_FIELDS_ADVICE(F)                                 \
   F(std::string, advice, "as import_issue has it: in English") \
-  F(std::string, text, "in the language that was asked for")
+  F(std::string, text, "in the requested language")
 
 #define SONDE_FIELDS_CLUSTER_RANK(F)                     \
   F(int32_t, rank, "number of the rank")                 \
@@ -223,20 +223,20 @@
   F(std::string, missing, "why there is nothing, or empty")                   \
   F(std::vector<ClusterRankMessage>, ranks, "that were looked at, by number") \
   F(std::vector<ClusterTableMessage>, tables, "as the mode gives them")       \
-  F(std::vector<FindingMessage>, findings, "what it has to say, in words")    \
+  F(std::vector<FindingMessage>, findings, "in words")                        \
   F(std::vector<std::string>, notices, "a line each: what was left out")
 
-#define SONDE_FIELDS_COMPARISON(F)                                                  \
-  F(int32_t, base, "trace id")                                                      \
-  F(int32_t, comparison, "trace id")                                                \
-  F(std::string, missing, "why there is nothing, or empty")                         \
-  F(std::string, verdict, "of a step: changed, unchanged, too noisy to tell, ...")  \
-  F(std::vector<std::string>, sentences, "what it says, in the language asked for") \
-  F(std::vector<ClusterTableMessage>, tables,                                       \
+#define SONDE_FIELDS_COMPARISON(F)                                                     \
+  F(int32_t, base, "trace id")                                                         \
+  F(int32_t, comparison, "trace id")                                                   \
+  F(std::string, missing, "why there is nothing, or empty")                            \
+  F(std::string, verdict, "of a step: changed, unchanged, too noisy to tell, ...")     \
+  F(std::vector<std::string>, sentences, "its conclusions, in the requested language") \
+  F(std::vector<ClusterTableMessage>, tables,                                          \
     "compare_stage, compare_cause and the others of two traces")
 
 #define SONDE_FIELDS_RULE_SHEET(F)                    \
-  F(std::string, name, "in the language asked for")   \
+  F(std::string, name, "in the requested language")   \
   F(std::vector<std::string>, columns, "their names") \
   F(int64_t, total, "rows that there are")            \
   F(JsonCells, rows, "the first of them")             \
@@ -246,7 +246,7 @@
   F(std::string, rule, "its name")                                                         \
   F(std::string, section, "where it stands in the report")                                 \
   F(int32_t, trace, "that it is about, -1 all")                                            \
-  F(std::string, title, "in the language asked for, as all texts")                         \
+  F(std::string, title, "in the requested language, as all texts")                         \
   F(std::string, description, "what was found")                                            \
   F(std::vector<std::string>, suggestions, "what to do")                                   \
   F(std::string, priority, "high, medium, low or empty")                                   \

@@ -67,7 +67,7 @@ Result<std::string> Inflate(std::string_view gzip) {
 bool HasPage() { return !Files().empty(); }
 
 Result<HttpAnswer> PageFile(const HttpRequest& request) {
-  // The page is one file whatever its address says: views are names after '#'.
+  // The page is one file at every address: views are names after '#'.
   const std::string_view path =
       request.path == "/index.html" ? std::string_view("/") : std::string_view(request.path);
   for (const File& file : Files()) {

@@ -1,6 +1,7 @@
 // The page itself: the files that the build made of web/, within the program.
 //
-// A build without Node.js has none of them; then one page says how to get it. Constant; any thread.
+// A build without Node.js has none of them; then one page explains how to get it. Constant; any
+// thread.
 #pragma once
 
 #include "serve/http.h"

@@ -22,15 +22,14 @@ Result<cluster::RunResult> SessionRanks::Run(const cluster::Mode& mode,
                                              const std::vector<cluster::Rank>& ranks) const {
   cluster::RunOptions options;
   options.threads = base::AvailableThreads();
-  std::vector<std::string> said;
-  options.notify = [&](std::string_view line) { said.emplace_back(line); };
-  options.over = [this](const auto& traces, const auto& needs, const auto& map, const auto& say) {
-    return Over(traces, needs, map, say);
-  };
+  std::vector<std::string> lines;
+  options.notify = [&](std::string_view line) { lines.emplace_back(line); };
+  options.over = [this](const auto& traces, const auto& needs, const auto& map,
+                        const auto& notify) { return Over(traces, needs, map, notify); };
   auto result = cluster::Run(mode, ranks, {}, options);
   if (result.ok()) {
     auto& notices = result->outcome.notices;
-    notices.insert(notices.begin(), said.begin(), said.end());
+    notices.insert(notices.begin(), lines.begin(), lines.end());
   }
   return result;
 }

@@ -25,7 +25,7 @@ class SessionRanks {
 
   // With the ranks that they are shown under.
   Result<cluster::RankChoice> Choose() const { return cluster::ChooseRanks(job_, {}); }
-  // Of the choice. What it has to say on its way stands among the notices.
+  // Of the choice. Notices of the run are among the notices.
   Result<cluster::RunResult> Run(const cluster::Mode& mode,
                                  const std::vector<cluster::Rank>& ranks) const;
 

@@ -1,4 +1,4 @@
-// Results of analyses, and what these say, as messages. Pure, any thread.
+// Results and findings of analyses, as messages. Pure, any thread.
 #pragma once
 
 #include <cstdint>

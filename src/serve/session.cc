@@ -102,7 +102,7 @@ bool Session::stopped() const {
 }
 
 void Session::Load() {
-  // Takes as long as finding out what is there; who needs the library says why there is none.
+  // Takes as long as finding out what is there; users of the library report why there is none.
   const std::jthread library([] { store::LoadDuckDb().IgnoreError(); });
   while (!stopped()) {
     std::vector<std::string> paths;
@@ -215,7 +215,7 @@ void Session::LoadOne(size_t index) {
     bool is_first = true;
     SONDE_ASSIGN_OR_RETURN(auto store,
                            importers::OpenOrImport(slot->source, options, [&](std::string_view) {
-                             // The first line says that there is no store yet.
+                             // The first line reports that there is no store yet.
                              if (std::exchange(is_first, false)) ShowPreview(index, *slot);
                            }));
     return Open(std::move(store), message);
@@ -436,7 +436,7 @@ Result<std::shared_ptr<const store::UserStatements>> Session::AllRanks() {
   const auto columns = files.size() == 1 && files.front().traces.size() == 1
                            ? store::JointStore::Columns::kOwn
                            : store::JointStore::Columns::kLeading;
-  // Each trace says by itself what is wrong with it.
+  // Each trace reports its own faults.
   const job::NoticeSink silent = [](std::string_view) {};
   const auto ranks = std::make_shared<const SessionRanks>(ready, Job());
   const cluster::RunMode run = [ranks](const cluster::Mode& mode) -> Result<cluster::RunResult> {

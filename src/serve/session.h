@@ -74,7 +74,7 @@ class Session {
   job::Job Job() const;
   // Those that are ready.
   std::vector<std::shared_ptr<const Trace>> Ready() const;
-  // For statements over all traces that are ready; opened anew when there are more.
+  // For statements over all traces that are ready; re-opened when there are more.
   Result<std::shared_ptr<const store::UserStatements>> AllRanks();
 
   // Statements of users that run, by the number that the page gave them.
@@ -97,7 +97,7 @@ class Session {
 
   void Load();
   void TouchStores() const;
-  // `confined`: only what lies in the roots, whatever links say.
+  // `confined`: only what is in the roots, wherever links lead.
   void FindAll(const std::vector<std::string>& paths, bool confined);
   void AddSlots(const char* state);  // of the traces of the job that have none; under the mutex
   void LoadOne(size_t index);

@@ -15,7 +15,7 @@
 namespace sonde::serve {
 namespace {
 
-// What its tables say, when the index and the names are there.
+// The contents of its tables, when the index and the names are there.
 Status Fill(Trace& trace, TraceMessage& message) {
   SONDE_RETURN_IF_ERROR(trace.marks.Open(*trace.tables, trace.zoom));
   message.processes.clear();

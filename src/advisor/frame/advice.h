@@ -1,4 +1,4 @@
-// An advice: what a rule has to say of a run, with its evidence. Values, any thread.
+// An advice: the result of a rule for a run, with its evidence. Values, any thread.
 #pragma once
 
 #include <cstdint>

@@ -76,9 +76,9 @@ class Evaluation {
     SONDE_ASSIGN_OR_RETURN(const bool any, Find());
     if (!any) return std::optional<Advice>();
     const Value& fires = ValueOf(facts_, "fires");
-    const bool says =
+    const bool fires =
         facts_.contains("fires") ? IsTrue(fires) : NumberOf(ValueOf(facts_, "occurrences")) > 0;
-    if (!says) return std::optional<Advice>();
+    if (!fires) return std::optional<Advice>();
     for (auto& [name, value] : facts_) values_[name] = value;
     SONDE_RETURN_IF_ERROR(TakeSheets());
     SONDE_RETURN_IF_ERROR(TakeTexts());
@@ -87,7 +87,7 @@ class Evaluation {
   }
 
  private:
-  // False where it found no row, of which there is nothing to say.
+  // False where it found no row.
   Result<bool> Find() {
     if (!rule_.function.empty()) {
       const auto function = question_.functions.find(rule_.function);
@@ -112,9 +112,9 @@ class Evaluation {
   }
 
   // Facts and sheets ask for the same rows, and most of what a statement over a small trace takes
-  // is its plan: the rows are made once, beside the store. Where that cannot hold them (two columns
-  // of one name, a store that is only read) each statement makes them, and one that is wrong says
-  // so. How many they are.
+  // is its plan: the rows are made once, next to the store. Where that cannot hold them (two
+  // columns of one name, a read-only store) each statement makes them and reports its own errors.
+  // Returns their number.
   Result<int64_t> KeepRows() {
     constexpr std::string_view kKept = "memory.main.advisor_found";
     const auto kept = Ask("FROM found", Concat("CREATE OR REPLACE TABLE ", kKept, " AS "));
@@ -210,8 +210,8 @@ class Evaluation {
       SONDE_ASSIGN_OR_RETURN(std::string text, Fill(suggestion.text.In(language), values_));
       advice_.suggestions.push_back(std::move(text));
     }
-    const std::string told = TextOf(ValueOf(values_, "priority"));
-    advice_.priority = PriorityOf(told.empty() ? rule_.priority : told);
+    const std::string computed = TextOf(ValueOf(values_, "priority"));
+    advice_.priority = PriorityOf(computed.empty() ? rule_.priority : computed);
     return {};
   }
 

@@ -1,4 +1,4 @@
-// Asks a rule of a trace: whether it fires, and what it has to say.
+// Evaluates a rule for a trace: whether it fires, and its advice.
 //
 // The statement `facts` gives one row over the rows of `rows`, which it knows as the table `found`.
 // Of its columns these mean something to the frame: fires (else: occurrences > 0), occurrences,

@@ -69,7 +69,7 @@ class PlantedTrace {
     Kernel({.name = Name(name), .core = Name("GPU")}, ts, dur, wait_ns);
   }
 
-  // Of a kind that says more; its number is that of the task.
+  // Of a more specific kind; its number is that of the task.
   int32_t Kernel(store::TaskKindRow kind, int64_t ts, int64_t dur, int64_t wait_ns = 0) {
     const auto id = static_cast<int32_t>(tasks_.size());
     kind.kind_id = id;
@@ -90,14 +90,14 @@ class PlantedTrace {
     measures_.push_back({.task_id = task, .metric = Name(metric), .value = value});
   }
 
-  // What the command line and the files beside the tables say.
+  // Facts of the command line and of the files next to the tables.
   void Know(std::string_view name, Value value) { values_[std::string(name)] = std::move(value); }
 
   void Step(int64_t id, int64_t ts, int64_t dur) {
     steps_.push_back({.step_id = id, .slice_id = Slice("step", ts, dur), .ts = ts, .dur = dur});
   }
 
-  // What the rule has to say of it; once.
+  // The advice of the rule; called once.
   std::optional<Advice> Ask(std::string_view name) {
     Put(slices_);
     Put(kinds_);
@@ -161,7 +161,7 @@ inline std::string TestNameOf(std::string_view rule) {
   return name;
 }
 
-// Fires with `enough`, not with `too_little`; returns what it said.
+// Fires with `enough`, not with `too_little`; returns its advice.
 inline Advice Check(std::string_view rule, const std::function<void(PlantedTrace&, int64_t)>& plant,
                     int64_t enough, int64_t too_little) {
   EXPECT_EQ(testing::UnitTest::GetInstance()->current_test_info()->name(), TestNameOf(rule));
@@ -177,7 +177,7 @@ inline Advice Check(std::string_view rule, const std::function<void(PlantedTrace
   return *advice;
 }
 
-// The same of a rule that shows rows and says what to do.
+// The same for a rule that shows rows and suggests what to do.
 inline Advice CheckWithRows(std::string_view rule,
                             const std::function<void(PlantedTrace&, int64_t)>& plant,
                             int64_t enough, int64_t too_little) {

@@ -90,7 +90,7 @@ struct Rule {
   std::string function;              // instead of `rows` and `facts`: functions.h
   Text description;
   std::vector<Suggestion> suggestions;
-  std::string priority;  // high, medium, low, "" for none, or the fact that tells
+  std::string priority;  // high, medium, low, "" for none, or the fact that holds it
   Text gain;             // how the gain is estimated
 };
 

@@ -178,7 +178,7 @@ Status MakeTables(const Rule& rule, Question& question) {
   std::string others;  // those before it, which it may use
   for (const std::string& name : rule.uses) {
     const auto table = question.tables.find(name);
-    if (table == question.tables.end()) break;  // said when the rule is asked
+    if (table == question.tables.end()) break;  // reported when the rule is evaluated
     const std::string made = Concat("FROM memory.main.advisor_", name);
     if (table->second != made) {
       SONDE_ASSIGN_OR_RETURN(const std::string sql, Fill(table->second, question.values));
@@ -197,7 +197,7 @@ Result<std::string> EmptyNeed(const Rule& rule, const Question& question) {
   for (const std::string& need : rule.needs) {
     if (std::find(rule.uses.begin(), rule.uses.end(), need) == rule.uses.end()) continue;
     const auto table = question.tables.find(need);
-    if (table == question.tables.end()) continue;  // said when the rule is asked
+    if (table == question.tables.end()) continue;  // reported when the rule is evaluated
     SONDE_ASSIGN_OR_RETURN(
         const store::ResultTable rows,
         question.store->Query(Concat("SELECT count(*) FROM (", table->second, ")")));

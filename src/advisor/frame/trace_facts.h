@@ -3,7 +3,7 @@
 // Names that rules see: ai_core_num, aiv_num, aic_frequency (0: unknown),
 // env (JSON of the recorded variables), is_text, is_ascend, is_other, rank; of the command:
 // language, cann, torch, has_pair, has_no_benchmark, is_single, rank_column. Threads: any. A file
-// that cannot be read counts as not there, and is said.
+// that cannot be read counts as missing, with a notice.
 #pragma once
 
 #include <string>

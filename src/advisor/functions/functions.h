@@ -1,4 +1,4 @@
-// What no statement says: functions of rules, by the name that stands in their file.
+// Functions of rules for what SQL cannot compute, by the name in the rule's file.
 //
 // Threads: one. Errors: a trace that cannot be read.
 #pragma once

@@ -109,7 +109,7 @@ class Sheets {
  public:
   void Add(StyledSheet sheet) {
     sheet.name = ShortName(sheet.name);
-    // One of several ranks may say what another has said.
+    // Several ranks may have the same row.
     if (names_.insert(base::ToLower(sheet.name)).second) sheets_.push_back(std::move(sheet));
   }
   void Add(const Advice& advice) {

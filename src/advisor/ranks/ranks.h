@@ -1,5 +1,5 @@
-// Several ranks side by side: their times and links, which of them the rules of one trace are asked
-// of, and what is said of them all.
+// Several ranks side by side: their times and links, the rank that the rules of one trace are run
+// for, and the advice for all of them.
 //
 // The figures are those of the cluster mode `all` (cluster/base). Units stand in the names; the
 // size and time of a link count the sum over operations beside them, as msprof-analyze does. Pure

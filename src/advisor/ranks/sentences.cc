@@ -111,7 +111,7 @@ Found SlowRank(const Rule& rule, const Ranks& ranks, Language language) {
   return found;
 }
 
-// What the mode says of slow ranks, one sentence a cause; silent where it does not know.
+// The mode's findings about slow ranks, one sentence for each cause; empty where there is none.
 Found SlowRankCause(const Ranks& ranks, Language language) {
   Found found;
   std::vector<std::string> sentences;

@@ -8,8 +8,8 @@
 namespace sonde::cli {
 
 // The whole way of a trace: from the bytes of its files through an importer, the store and every
-// recipe to deliverables. The first byte says what the files are, the second in which form they are
-// delivered.
+// recipe to deliverables. The first byte selects the kind of the files, the second the form in
+// which they are delivered.
 int FuzzAnalysis(std::string_view input);
 
 // A store that something damaged: statements that the bytes choose change a good one (columns that

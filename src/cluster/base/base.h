@@ -1,6 +1,6 @@
 // The base modes (all, communication_time, communication_matrix) and their parts as modes
 // (communication_group_map, communication_time_sum, communication_matrix_sum): what the profiler
-// itself says of steps and communication (cluster/delivered), put together over the ranks.
+// itself reports of steps and communication (cluster/delivered), put together over the ranks.
 //
 //   groups   by (kind, hash): the ranks that were seen, or those that the metadata lists
 //   times    operations as delivered, and their sums by step, rank and group; ratio = wait /
@@ -179,7 +179,7 @@ struct GlobalLinks {
 GlobalLinks LinksOf(Ranks ranks);
 std::vector<ClusterMatrixRow> MatrixRows(const GlobalLinks& links);
 
-// Places of a rank by Megatron's rule; none where the sizes do not say.
+// Places of a rank by Megatron's rule; none where the sizes do not give them.
 struct ParallelPlace {
   int64_t dp = 0;
   int64_t pp = 0;

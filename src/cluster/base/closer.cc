@@ -1,5 +1,5 @@
-// Which rank is slow, and why: what the profiler delivered tells where it is worth to look into the
-// traces themselves, and a few of them are.
+// Which rank is slow, and why: the delivered tables show which traces are worth reading, and a few
+// of these are read.
 #include <algorithm>
 #include <iterator>
 #include <optional>
@@ -106,7 +106,7 @@ std::vector<int32_t> RanksToLookInto(const std::vector<Delivery>& stage, size_t 
   return ranks;
 }
 
-// Begins with the causes; what is said of the same ranks with less to go by is left out.
+// Begins with the causes; findings about the same ranks with less evidence are left out.
 void PutFirst(Outcome closer, Outcome& outcome) {
   std::erase_if(closer.findings, [](const auto& finding) { return !TellsOfCause(finding); });
   if (closer.findings.empty()) return;

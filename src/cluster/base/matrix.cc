@@ -8,7 +8,7 @@
 namespace sonde::cluster {
 
 RankNumbers::RankNumbers(Ranks ranks) {
-  std::map<std::string_view, size_t> known;  // places by group: all members tell of all of them
+  std::map<std::string_view, size_t> known;  // places by group: each member has all of them
   for (const RankPart& rank : ranks) {
     for (const DeliveredGroup& group : rank.part.Rows<DeliveredGroup>()) {
       for (size_t& i = known[group.hash]; i < group.ranks.size(); ++i) {

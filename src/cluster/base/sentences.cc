@@ -1,4 +1,4 @@
-// What the base modes have to say: slow ranks, slow links, who waits, and where the time goes.
+// Findings of the base modes: slow ranks, slow links, who waits, and where the time goes.
 #include <algorithm>
 #include <set>
 

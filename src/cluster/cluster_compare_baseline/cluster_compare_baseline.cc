@@ -10,7 +10,7 @@
 //                theoretical ratio: what growth of the group has to cost (lower_bound.h); longer
 //                than that by more than a fifth, and by 10 us: abnormal
 // The reference announces the mode and has only helpers for it, whose formulas these are. Where
-// begins of other ranks tell the waits, clocks of hosts that disagree are found and corrected
+// begins of other ranks give the waits, clocks of hosts that disagree are found and corrected
 // (frame/clocks.h). Tables ClusterCompareBaselineSum, ClusterCompareBaseline,
 // ClusterCompareBaselineOps, HostClocks. Units: nanoseconds. Pure but for reading the base run.
 #include <algorithm>

@@ -130,8 +130,8 @@ void AddCollectives(const RankInput& rank, const Groups& groups, Part& part) {
     sum.elements = op.count;
     const int64_t listed = group == groups.end() ? 0 : group->second.ranks;
     sum.ranks = std::max({sum.ranks, listed, static_cast<int64_t>(op.rank_size)});
-    const int64_t told = rank.view.waits_ns.empty() ? 0 : rank.view.waits_ns[i];
-    const int64_t wait = op.wait_ns >= 0 ? op.wait_ns : told;  // as the profiler measured it
+    const int64_t computed = rank.view.waits_ns.empty() ? 0 : rank.view.waits_ns[i];
+    const int64_t wait = op.wait_ns >= 0 ? op.wait_ns : computed;  //  as the profiler measured it
     const int64_t dur = rank.view.EndNs(op) - op.ts;
     sum.ns += dur - std::clamp<int64_t>(wait, 0, dur);
     ++sum.count;

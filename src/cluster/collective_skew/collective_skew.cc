@@ -3,7 +3,7 @@
 //   collective  the n-th operation of its type in a communicator, in the order of time, on every
 //   rank
 //               that is there; of a type that ranks have in different numbers the operations cannot
-//               be told apart: it is left out and said
+//               be matched: it is left out, with a notice
 //   startSkew   latest begin - earliest begin: the others waited for the last rank so long
 //   endSkew     latest end - earliest end; of collectives that end together what the clocks of the
 //               ranks differ by, at most

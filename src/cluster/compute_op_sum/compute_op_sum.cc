@@ -120,7 +120,7 @@ void ReportMost(const std::vector<ComputeAllRow>& all, Outcome& outcome) {
       kComputeAll);
 }
 
-// The rank that computes longest, and the type in which it exceeds the middle one most.
+// The rank that computes longest, and the type in which it exceeds the median rank most.
 void ReportUneven(const std::vector<ComputeTypeRow>& by_rank, Outcome& outcome) {
   std::map<int64_t, double> sums;
   std::map<std::string, std::map<int64_t, double>> by_type;

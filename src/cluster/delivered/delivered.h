@@ -1,4 +1,4 @@
-// What a profiler itself says of a rank's steps and communication: the tables of analysis.db or
+// What a profiler itself reports of a rank's steps and communication: the tables of analysis.db or
 // communication_analyzer.db, or step_trace_time.csv and communication*.json. Of a trace without
 // them (a Kineto trace, a capture of Sonde) the recipes give the same rows.
 //

@@ -58,7 +58,7 @@ std::optional<OpKey> KeyOfOp(const std::string& step, bool is_p2p, const std::st
   return OpKey{step, is_p2p, text.substr(0, at), text.substr(at + 1)};
 }
 
-// The device's own tool has no steps, and names tell the kind.
+// The device's own tool has no steps, and names give the kind.
 bool IsP2pName(std::string_view name) {
   const std::string lower = base::ToLower(name);
   return lower.starts_with("hcom_send") || lower.starts_with("hcom_receive") ||

@@ -4,7 +4,7 @@
 //                       launched (not of the calls themselves: cann_api_sum), longest sum first
 //   kernel_details.csv  kernels and communication operations by begin, with hardware counters where
 //                       they were recorded; an operation whose number no task has is left out, as
-//                       in the reference, and said; task_wait_time: own end - begin of the row
+//                       in the reference, with a notice; task_wait_time: own end - begin of the row
 //                       before, 0 in the first row, as in the reference (the wait proper:
 //                       kernel_details of 'sonde analyse')
 // Names and units of columns are the reference's; its profiler writes other ones under these names
@@ -177,7 +177,7 @@ class KernelTable {
   void TextOrMissing(int32_t name) {
     csv_.ForeignText(data_.Name(name).empty() ? kMissing : data_.Name(name));
   }
-  // What the device's queue says where there is no number.
+  // Order of the device's queue, where there is no number.
   void NumberOrNone(int64_t value) {
     constexpr int64_t kNoNumber = 4294967295;
     csv_.Int(value < 0 ? kNoNumber : value);

@@ -20,7 +20,7 @@ using importers::SqlName;
 
 constexpr std::string_view kStrings = "STRING_IDS";
 
-// What tells the meaning of numbers in other tables, and of the rank.
+// Tables that give the meaning of numbers in other tables, and describe the rank.
 constexpr std::array<std::string_view, 8> kAlways = {
     kStrings,   "META_DATA", "SESSION_TIME_INFO", "RANK_DEVICE_MAP",
     "NPU_INFO", "HOST_INFO", "CONNECTION_IDS",    "STEP_TIME"};

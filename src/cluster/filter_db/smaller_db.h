@@ -5,7 +5,7 @@
 //               go; calls that lead to what is kept stay, whenever they begin
 //   details     rows that belong to a task, a call or a stack stay with it
 //   texts       STRING_IDS keeps those that a remaining number may mean
-//   tables      those of `tables` alone, and those that say what numbers mean; empty: all
+//   tables      those of `tables` alone, and those that give the meaning of numbers; empty: all
 // Tables that are not known here are kept whole or by their begin; communication operations do not
 // go by length, since the other ranks have the same ones. Columns, types and indices are those of
 // the source, which is only read. Units: nanoseconds. One thread. Errors: Status with SQLite's

@@ -1,5 +1,5 @@
 // Clocks of hosts that disagree (recipes/communication/host_clocks.h), for modes whose tables lay
-// times of ranks beside each other: found, shown in a table, said, and corrected or left. Units:
+// times of ranks side by side: found, shown in a table and a notice, and corrected or left. Units:
 // nanoseconds. Pure, any thread.
 #pragma once
 
@@ -17,8 +17,8 @@ namespace sonde::cluster {
   C(host, Text, "host", "", "", KeyOf("host"), "host, or the rank where it is not known")  \
   C(ranks, Text, "ranks", "", "", kLabel, "its ranks")                                     \
   C(ahead_ns, Int, "AheadNs", "", "ns", kNeither, "of the clock of the first rank's host") \
-  C(deviation_ns, Int, "DeviationNs", "", "ns", kNeither, "middle deviation of that")      \
-  C(count, Int, "collectives", "", "", kNeither, "that tell it")                           \
+  C(deviation_ns, Int, "DeviationNs", "", "ns", kNeither, "median deviation of that")      \
+  C(count, Int, "collectives", "", "", kNeither, "that show it")                           \
   C(is_corrected, Int, "isCorrected", "", "", kLabel, "1: times of the ranks are without it")
 SONDE_CLUSTER_TABLE(ClockRow, kHostClocks, "host_clocks", "HostClocks", "host_clocks",
                     SONDE_COLUMNS_CLOCKS, "clocks of hosts that disagree")
@@ -47,7 +47,7 @@ struct Clocks {
 };
 
 // By what MapCollectives took; with ModeOptions::keeps_clocks they are shown and not corrected.
-// Says what it found.
+// Reports what it found.
 Clocks FindClocks(std::span<const RankPart> ranks, const ModeOptions& options, Outcome& outcome);
 
 }  // namespace sonde::cluster

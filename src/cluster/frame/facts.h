@@ -22,10 +22,10 @@ inline constexpr std::string_view kWantsApi =
     "calls of the device's host interface (--profile-level level1; Ascend alone has them)";
 
 // "hcom_allReduce_": of the name where that is the vendor's, else of the kind; "N/A" where the
-// vendor says so. `index`: of data().communications.
+// vendor gives that. `index`: of data().communications.
 std::string CommunicationTypeOf(const recipes::DeviceView& view, size_t index);
 
-// The same of the name, where the vendor says "N/A", too.
+// The same of the name, where the vendor gives "N/A", too.
 std::string NamedCommunicationType(const recipes::CommunicationView& shown);
 
 // The last three digits of the hash of a communicator, as names of operations have them. Where
@@ -38,7 +38,7 @@ bool IsComputing(const recipes::TraceData& data, const store::TaskKindRow& kind)
 // Whether tasks of this kind are copies of memory.
 bool IsCopy(const recipes::TraceData& data, const store::TaskKindRow& kind);
 
-// Names of operations between two ranks, as modes tell them from collectives.
+// Names of operations between two ranks, as modes distinguish them from collectives.
 bool IsSendOrReceive(std::string_view name);
 
 // As the vendor's tables write shapes: in quotes; "N/A" where they are unknown.

@@ -4,7 +4,7 @@
 // The reference joins by that number, so that work with two calls counts twice and work without one
 // not at all. Traces that have no such calls (of other vendors, of a CPU) have one moment for each
 // piece of work: that of the operator that launched it, else its own begin. Refers to the trace.
-// LaunchTimes says when work was launched, as the analyses of our own ask it. Pure, any thread.
+// LaunchTimes gives the launch time of work, for our own analyses. Pure, any thread.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// What a cluster mode is: a look at each rank by itself (map), and one at what is kept of all
-// (reduce). modes.cc lists them; docs/how-to/add-a-cluster-mode.md tells how one is added.
+// A cluster mode: a pass over each rank by itself (map), and one over what is kept of all
+// (reduce). modes.cc lists them; docs/how-to/add-a-cluster-mode.md shows how to add one.
 //
 //   constexpr Mode kSlowRankMode = {.name = "slow_rank", .folder = "SlowRankAnalysis",
 //                               .summary = "ranks that arrive last", .tables = kTables,
@@ -90,7 +90,7 @@ struct TextFile {
   std::string content;
 };
 
-// What a mode has to say.
+// The result of a mode.
 struct Outcome {
   std::vector<Table> tables;
   std::vector<TextFile> texts;     // of Mode::texts

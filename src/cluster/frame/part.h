@@ -1,4 +1,4 @@
-// What a mode keeps of one rank: a few small lists of rows, told apart by their types.
+// What a mode keeps of one rank: a few small lists of rows, distinguished by their types.
 //
 // Made by the mode's map, read by its reduce; nothing else of a trace outlives its turn, so that
 // memory and what travels between machines are bounded by these rows. Of another process it comes

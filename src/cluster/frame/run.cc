@@ -108,11 +108,11 @@ class Runner {
     job.traces = std::move(traces);
     std::optional<base::ProgressBar> progress;
     if (options_.shows_progress) progress.emplace("Cluster analyzing", job.traces.size());
-    const auto opened =
-        job::OpenForRows(job, {.threads = options_.threads,
-                               .notify = options_.notify,
-                               .complain = [](std::string_view) {},  // failures are said at the end
-                               .shows_progress = options_.shows_progress});
+    const auto opened = job::OpenForRows(
+        job, {.threads = options_.threads,
+              .notify = options_.notify,
+              .complain = [](std::string_view) {},  // failures are reported at the end
+              .shows_progress = options_.shows_progress});
     if (!opened.ok()) {  // none of them
       std::vector<job::TraceFailure> failures;
       for (const job::Trace& trace : job.traces) {
@@ -142,7 +142,7 @@ class Runner {
     };
   }
 
-  // Then it says itself what it found of them.
+  // Then the mode itself reports what it found about them.
   bool ShowsClocks() const {
     return std::ranges::find(mode_.flags, std::string_view("--keep_clocks")) != mode_.flags.end();
   }
@@ -177,7 +177,7 @@ class Runner {
     }
   }
 
-  // Those of which the files say all that is needed.
+  // Those whose files hold all that is needed.
   void MapFiles() {
     has_failed_.assign(ranks_.size(), 0);
     if (mode_.map_files == nullptr) return;
@@ -265,8 +265,8 @@ class Runner {
 
 }  // namespace
 
-// As the names of an Ascend profiler's files tell it, which is how the reference numbers ranks: in
-// sets that were put together from copies what stands inside is of the original.
+// From the names of an Ascend profiler's files, as in the reference: in sets that were put together
+// from copies, the numbers inside the files are those of the original.
 int32_t RankOf(const job::Trace& trace) {
   const std::string output = base::JoinPath(trace.source.path, "ASCEND_PROFILER_OUTPUT");
   const std::pair<std::string, std::string_view> places[] = {{output, "ascend_pytorch_profiler_"},

@@ -1,7 +1,7 @@
 // Runs a mode over the ranks of a folder: finds them, maps each, reduces what is kept.
 //
 // Ranks are the traces of the job (job/job.h). A rank that is there more than once counts with its
-// newest run, and what is left out is said. Threads: one call at a time; the work is parallel.
+// newest run; what is left out is reported. Threads: one call at a time; the work is parallel.
 // Errors: where no rank gives anything; a rank that fails is in `failures`, and the others count.
 #pragma once
 
@@ -33,9 +33,9 @@ struct RankChoice {
 // `wanted`: empty is all. kInvalidArgument where one of them is not there.
 Result<RankChoice> ChooseRanks(const job::Job& job, const std::vector<int32_t>& wanted);
 
-// The number of a trace among the ranks, -1 where nothing tells it, kHelper where it is of a
+// The number of a trace among the ranks, -1 where it is unknown, kHelper where it is of a
 // process that helps a rank, as workers of a data loader do, and is none itself. And how many ranks
-// the job had, 0 where nothing tells that.
+// the job had, 0 where that is unknown.
 inline constexpr int32_t kHelper = -2;
 int32_t RankOf(const job::Trace& trace);
 int32_t WorldOf(const job::Job& job);
@@ -48,7 +48,7 @@ struct SeenRanks {
 Result<RankChoice> ChooseRanks(const job::Job& job, const SeenRanks& seen,
                                const std::vector<int32_t>& wanted);
 
-// Goes over traces and says which failed. `report_clocks` may be empty (job::RunOptions).
+// Goes over traces and returns which failed. `report_clocks` may be empty (job::RunOptions).
 using MapOne = std::function<Status(const job::TraceInHand& trace)>;
 using OverTraces = std::function<std::vector<job::TraceFailure>(
     const std::vector<job::Trace>& traces, const recipes::Needs& needs, const MapOne& map,

@@ -2,7 +2,7 @@
 //
 // Numbers, enums, texts, optional values, pairs, tuples, arrays, vectors, maps, sets, and structs
 // of these without a base and without private members: their members are found by the compiler, so
-// that a struct needs no list of them. Not for files that stay: nothing tells what they hold.
+// that a struct needs no list of them. Not for files that stay: the bytes carry no type.
 // Pure, any thread. Errors: Take is false where the bytes end early.
 #pragma once
 

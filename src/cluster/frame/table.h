@@ -39,7 +39,7 @@ struct TableInfo {
 };
 
 // How text files show a column: nanoseconds become microseconds ("MeanNs" -> "Mean(Us)", / 1000),
-// or milliseconds where the heading says so.
+// or milliseconds where the heading has that unit.
 struct TextColumn {
   std::string heading;
   double divisor = 1;

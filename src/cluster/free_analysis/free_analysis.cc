@@ -9,11 +9,11 @@
 //     interface idle  next call's end - previous one's
 //     Idle Pytorch layer    the way from operator to call grew by less than 50 us: no operator came
 //     Dispatched in time    the next operator ended earlier: the device waited for something else
-//                           (the reference says the first with a time below 0)
+//                           (the reference reports the first with a time below 0)
 //     Abnormal CANN layer   else: the time between the calls, or the longer call, whichever is more
 //                           (the reference's name for every vendor's interface)
-// Where the trace has no such calls (a CPU's) the framework alone tells. Table FreeAnalysis. Times
-// in microseconds, from the trace's nanoseconds. Pure, any thread.
+// Where the trace has no such calls (a CPU's) only the framework's calls count. Table FreeAnalysis.
+// Times in microseconds, from the trace's nanoseconds. Pure, any thread.
 #include <algorithm>
 #include <array>
 #include <limits>

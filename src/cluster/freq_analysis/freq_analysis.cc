@@ -44,7 +44,7 @@ Status MapFreqAnalysis(const RankInput& rank, Part& part) {
   return {};
 }
 
-// Of what most ranks do nothing is said.
+// Frequencies that most ranks have are not reported.
 void ReportFrequencies(std::span<const RankPart> ranks, const std::map<std::string, int>& counts,
                        Outcome& outcome) {
   const auto most =

@@ -84,7 +84,7 @@ Status MapIdleTime(const RankInput& rank, Part& part) {
   return {};
 }
 
-// The stream of a rank with most work says what the rank waited for.
+// The stream of a rank with most work shows what the rank waited for.
 void ReportIdle(const std::vector<IdleRow>& rows, Outcome& outcome) {
   std::map<int64_t, const IdleRow*> main;
   for (const IdleRow& row : rows) {

@@ -1,4 +1,4 @@
-// Process 0 of several: says who does what, and puts together what they give.
+// Process 0 of several: assigns the work, and puts the results together.
 //
 // Ranks go to the processes that see their files, the largest first, each to the one with the least
 // to do; what only one sees is its. A process that does not come, has another program, or ends is
@@ -42,7 +42,7 @@ class Head final : public Hosts {
     uint64_t bytes = 0;
     std::set<int32_t> processes;
   };
-  // By path, rank as its importer says it, number as the names of its files do.
+  // By path, rank from its importer, number from the names of its files.
   using Sightings = std::map<std::tuple<std::string, int32_t, int32_t>, KnownTrace>;
   using Shares = std::vector<std::vector<messages::WantedRank>>;  // by process
   using Answers = std::vector<std::optional<messages::Answer>>;   // by process
@@ -62,7 +62,7 @@ class Head final : public Hosts {
   static constexpr int32_t kNobody = -1;
   std::vector<int32_t> ShareOut(const std::vector<Rank>& ranks) const;
   // The same for a mode that matches collectives between ranks, which one process has to do: the
-  // first that sees all of them. Where there is none they are shared out, and that is said.
+  // first that sees all of them. Where there is none they are shared out, with a notice.
   std::vector<int32_t> ShareOutForWaits(const Mode& mode, const std::vector<Rank>& ranks) const;
   const KnownTrace& Known(const Rank& rank) const;
   Result<MappedRanks> PutTogether(const std::vector<Rank>& ranks,
@@ -73,7 +73,7 @@ class Head final : public Hosts {
   RunOptions run_;
   std::set<int32_t> there_;  // the others
   std::map<int32_t, std::string> hosts_;
-  std::vector<job::TraceFailure> lost_;  // that are not told yet
+  std::vector<job::TraceFailure> lost_;  // that are not reported yet
   std::vector<KnownTrace> traces_;       // by number
   int64_t asked_ = 0;
 };

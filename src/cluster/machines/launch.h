@@ -1,5 +1,5 @@
-// Which of several processes this one is, as who started them says it: Open MPI (mpirun), what
-// speaks PMI (MPICH, Intel MPI), Slurm's srun. No library of theirs is needed. Pure but for the
+// Which of several processes this one is, from the launcher's variables: Open MPI (mpirun), PMI
+// (MPICH, Intel MPI), Slurm's srun. No library of theirs is needed. Pure but for the
 // environment and the standard input, which they change for no one.
 #pragma once
 
@@ -11,12 +11,12 @@ namespace sonde::cluster {
 struct Place {
   int32_t number = 0;
   int32_t count = 1;
-  std::string_view given_by;  // name of the variable that tells the count
+  std::string_view given_by;  // name of the variable with the count
   bool is_shared() const { return count > 1; }
 };
 
-// One of one where nobody says anything, or nothing that can be; and where what is said is of
-// another program, that handed it down: the script of a Slurm job and the shell of salloc (only
+// One of one where the variables are absent or impossible; and where they belong to another
+// program that passed them on: the script of a Slurm job and the shell of salloc (only
 // steps, srun, have several processes), a shell that a launcher started (its input is a terminal,
 // which launchers give to nobody), what a worker of torchrun starts.
 Place PlaceOfEnvironment();

@@ -37,8 +37,8 @@ struct Ask {
 struct SeenTrace {
   std::string path;
   std::string importer;
-  int32_t rank = -1;    // as its importer says
-  int32_t number = -1;  // as the names of its files say (RankOf)
+  int32_t rank = -1;    // from its importer
+  int32_t number = -1;  // from the names of its files (RankOf)
   uint64_t bytes = 0;
 };
 struct SentPart {
@@ -54,7 +54,7 @@ struct SentFailure {
 // "answer.<number>.<process>".
 struct Answer {
   std::vector<SeenTrace> seen;
-  int32_t world = 0;  // ranks that the job had, as those say
+  int32_t world = 0;  // ranks that the job had, from its files
   std::vector<SentPart> parts;
   std::vector<SentFailure> failures;
 };

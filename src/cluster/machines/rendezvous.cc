@@ -37,7 +37,7 @@ struct flock WholeFile(int16_t type) {
   return lock;
 }
 
-// Whether somebody holds the lock of that file; none where that cannot be said.
+// Whether somebody holds the lock of that file; none where that is unknown.
 std::optional<bool> IsLocked(int descriptor) {
   struct flock lock = WholeFile(F_WRLCK);
   if (::fcntl(descriptor, F_OFD_GETLK, &lock) != 0) return std::nullopt;
@@ -113,7 +113,7 @@ Status Rendezvous::BeginToCount() {
   descriptor_ = ::open(hidden.c_str(), kNewFile, 0666);
   if (descriptor_ < 0) return base::ErrnoStatus(errno, "write", hidden);
   struct flock lock = WholeFile(F_WRLCK);
-  // Without locks the count alone tells.
+  // Without locks only the count decides.
   [[maybe_unused]] const int locked = ::fcntl(descriptor_, F_OFD_SETLK, &lock);
   const Beat beat{token_, 0};
   if (::pwrite(descriptor_, &beat, sizeof(beat), 0) != sizeof(beat) ||
@@ -149,7 +149,7 @@ std::optional<Rendezvous::Beat> Rendezvous::LookForHead() const {
   const Seen first = Look(0);
   if (!first.is_there || first.is_locked == false) return std::nullopt;
   if (first.is_locked) return first.beat;
-  for (int i = 0; i < kCounts; ++i) {  // without locks the count tells
+  for (int i = 0; i < kCounts; ++i) {  // without locks the count decides
     std::this_thread::sleep_for(kBetweenCounts);
     const Seen next = Look(0);
     if (next.is_there && next.beat.token == first.beat.token &&

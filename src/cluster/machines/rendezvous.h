@@ -1,10 +1,10 @@
-// A folder that all processes of a run see, in which they leave messages for each other.
+// The rendezvous of the processes of a run: a folder that all see, to exchange messages.
 //
 // A message is a file that appears whole; its name begins with the token of the run, so that what
 // a run left that was killed is never taken for one of this. Each process holds a lock on a file of
 // its own and writes a count into it four times a second: it counts as ended where the lock is free
 // and the count stands still for five seconds (file systems differ in what locks mean between
-// hosts), and where the count stands still for two minutes whatever the lock says.
+// hosts), and where the count stands still for two minutes whatever the state of the lock.
 // Threads: one of the caller's, beside the one that counts.
 #pragma once
 
@@ -27,7 +27,7 @@ namespace sonde::cluster {
 class Rendezvous {
  public:
   // Of process 0: makes the folder, and removes what an ended run left in it, nothing else. Errors:
-  // another run meets there.
+  // another run uses the folder.
   static Result<std::unique_ptr<Rendezvous>> Open(const std::string& folder);
   // Of the others: waits until process 0 is there. Errors: not within that time (kUnavailable).
   static Result<std::unique_ptr<Rendezvous>> Join(const std::string& folder, const Place& place,

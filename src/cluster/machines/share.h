@@ -16,13 +16,13 @@ namespace sonde::cluster {
 // What is there below the folder; nothing where it cannot be read.
 messages::Answer SeeTraces(const std::string& folder);
 
-// A rank of another process, or one of this, for what is said of it and to map it.
+// A rank of another process, or one of this, for notices about it and to map it.
 Rank RankOf(const messages::WantedRank& wanted);
 
 messages::Answer MapShare(const Mode& mode, const std::vector<messages::WantedRank>& share,
                           const ModeOptions& options, const RunOptions& run);
 
-// Of a process but the first: does what process 0 asks until it says that this is the end.
+// Of a process but the first: does what process 0 asks until process 0 ends it.
 // `options`: how it reads. Errors: process 0 is gone.
 Status Serve(Rendezvous& rendezvous, const Place& place, const RunOptions& options);
 

@@ -69,7 +69,7 @@ std::vector<Count> CountsOf(const TraceData& data, std::string_view counter) {
   return counts;
 }
 
-// The first of a step: what it was told to compute.
+// The first of a step: the request to compute.
 int64_t FirstIn(const std::vector<Count>& counts, int64_t begin, int64_t end) {
   const auto found = std::ranges::lower_bound(counts, begin, {}, &Count::ts);
   return found != counts.end() && found->ts < end ? found->value : 0;

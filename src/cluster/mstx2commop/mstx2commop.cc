@@ -4,7 +4,7 @@
 //   mark       its text is JSON with streamId, count, dataType, groupName and opName, quotes as
 //   they
 //              are or after '\'
-//   times      of the task that bears the mark's text on the device, the next one from the mark on;
+//   times      of the task that has the mark's text on the device, the next one from the mark on;
 //              where there is none, of the next task of the stream that the mark names. Each task
 //              stands for one mark; marks without one are counted
 //   opType     opName and '_'

@@ -79,7 +79,7 @@ struct OddMark {
   std::string name;
 };
 
-// The durations of the device's tasks of ranges, which bear their text: the next one that begins
+// The durations of the device's tasks of ranges, which have their text: the next one that begins
 // behind the range.
 class RangeTasks {
  public:

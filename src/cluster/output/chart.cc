@@ -41,7 +41,7 @@ std::string TextAt(const Table& table, size_t row, size_t column) {
   return integer != nullptr ? std::to_string(*integer) : "";
 }
 
-// What tells the row from the others.
+// Label that distinguishes the row from the others.
 std::string Label(const Table& table, size_t row) {
   constexpr size_t kMostBytes = 48;
   std::vector<std::string> parts;

@@ -2,7 +2,7 @@
 //
 // Nothing is loaded from anywhere: styles, charts (inline SVG) and the few lines that sort a table
 // stand in it; light and dark follow the reader's system. Texts of traces are escaped. A table
-// shows its first 500 rows, and says so where there are more. One thread. Errors: Status.
+// shows its first 500 rows, with a note where there are more. One thread. Errors: Status.
 #pragma once
 
 #include <string>

@@ -158,7 +158,7 @@ Status WriteDatabase(const Mode& mode, const Outcome& outcome, const std::string
   if (done.ok() && std::rename(temporary.c_str(), written.db.c_str()) != 0) {
     done = base::ErrnoStatus(errno, "make", written.db);
   }
-  if (!done.ok()) base::RemoveTree(temporary).IgnoreError();  // the failure is said
+  if (!done.ok()) base::RemoveTree(temporary).IgnoreError();  // `done` is reported
   return done;
 }
 

@@ -1,12 +1,12 @@
 // pp_chart: when each rank of a pipeline works on which part.
 //
-//   parts     tasks of the device that bear the text of a mark with "forward", "backward" or
+//   parts     tasks of the device that have the text of a mark with "forward", "backward" or
 //             "WeightGradStore_pop"; of a trace without such tasks the ranges of the host
 //   name      FP (type 0) of forward, else BP (1)
-//   DualPipeV of a trace whose metadata says so (pp_info, with the number of micro batches, and
+//   DualPipeV of a trace whose metadata has it (pp_info, with the number of micro batches, and
 //             distributed_args): parts that overlap an earlier one are left out, and those of a
 //             step get names and types of the schedule (schedule.h) by their order; a step of
-//             another number of parts keeps empty names, which is said
+//             another number of parts keeps empty names, with a notice
 // Clocks of hosts that disagree are found and corrected (frame/clocks.h). Tables StepTaskInfo with
 // the rank beside, which the reference writes into the traces, and HostClocks. With --step_id parts
 // count that begin in the step. Units: nanoseconds. Pure, any thread.
@@ -30,11 +30,11 @@ namespace {
 using base::Concat;
 using recipes::TraceData;
 
-#define SONDE_COLUMNS_STEP_TASK(C)                                           \
-  C(rank, Int, "rankId", "", "", KeyOf("rank"), "global rank")               \
-  C(name, Text, "name", "", "", kLabel, "FP, BP, or what the schedule says") \
-  C(begin_ns, Int, "startNs", "", "ns", kLabel, "begin")                     \
-  C(end_ns, Int, "endNs", "", "ns", kLabel, "end")                           \
+#define SONDE_COLUMNS_STEP_TASK(C)                                      \
+  C(rank, Int, "rankId", "", "", KeyOf("rank"), "global rank")          \
+  C(name, Text, "name", "", "", kLabel, "FP, BP, or from the schedule") \
+  C(begin_ns, Int, "startNs", "", "ns", kLabel, "begin")                \
+  C(end_ns, Int, "endNs", "", "ns", kLabel, "end")                      \
   C(type, Int, "type", "", "", kLabel, "0 forward, 1 backward, or the part of the schedule")
 SONDE_CLUSTER_TABLE(StepTaskRow, kStepTasks, "step_task_info", "StepTaskInfo", "step_task_info",
                     SONDE_COLUMNS_STEP_TASK, "parts of the pipeline by rank")
@@ -89,7 +89,7 @@ std::vector<PipelinePart> PartsOf(const RankInput& rank) {
   return parts;
 }
 
-// The schedule of the rank's stage; none where the trace tells none of a kind that is known.
+// The schedule of the rank's stage; none where the trace has no schedule of a known kind.
 std::optional<std::vector<ScheduledPart>> ScheduleOf(const RankInput& rank) {
   const auto& metadata = rank.data().metadata;
   const auto pipeline = metadata.find("pp_info");

@@ -1,8 +1,8 @@
 // Who comes last at the collectives of each step and group, and what the others lose by it.
 //
 // Ranks of a collective end it together, so the one that spent least time in it came last, whatever
-// its clock says; the others lose the middle of what they spent longer. An operation is the n-th of
-// its type of its group in the step; of such as not all of the group's ranks have nothing is said.
+// its clock is; the others lose the median of what they spent longer. An operation is the n-th of
+// its type of its group in the step; of those that ranks of the group lack are left out.
 // Units: nanoseconds. Pure, any thread.
 #pragma once
 

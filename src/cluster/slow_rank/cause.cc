@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kLowerFrequency = 0.5;  // of the slowdown
 
-// Words in names of host slices, by what they tell; the first that fits.
+// Words in names of host slices, by activity; the first that fits.
 struct Word {
   std::string_view word;
   HostActivity activity;

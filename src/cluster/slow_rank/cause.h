@@ -2,7 +2,7 @@
 //
 //   kernels    of each name: time of the rank - median of the others
 //     slower   calls of one name and shapes that both have: common calls * difference of the
-//              middle time; where no shapes match, time an element of the first input
+//              median time; where no shapes match, time an element of the first input
 //     more     what is left: further calls, larger shapes
 //   frequency  instead of one kernel, where the others are slower, too: without the kernel that
 //              loses most, by kAlikeSlow of its slowdown, or the cores' frequency is lower by half

@@ -7,7 +7,7 @@
 //             n-th part
 //   limit     max(kExcessShare, z * spread), z = 2.95 + 0.24 ln(ranks): with a normal spread about
 //             one of 500 healthy jobs would have a rank beyond it
-//   always    the mean over all steps is above the limit, and that of the middle step is like it
+//   always    the mean over all steps is above the limit, and that of the median step is like it
 //   at times  else: steps in which it is, three at least and together kSumShare of all steps, or
 //             all of the last ones, two at least; of fewer kFewShare of all, since a kernel that
 //             took twice as long once, or a pause of the host, is no cause
@@ -36,7 +36,7 @@ struct Excess {
   double value = 0;                // mean over these steps, in the unit of the values
 };
 
-// How far apart healthy ranks may lie, as a share: of a population of `count`, with the middle
+// How far apart healthy ranks may lie, as a share: of a population of `count`, with the median
 // deviation `spread`.
 double ExcessLimit(size_t count, double spread);
 

@@ -1,7 +1,7 @@
 // The ranks of a job as the analysis of causes looks at them: those with the same role, their
 // steps side by side.
 //
-//   role     ranks of one place in the pipeline, where groups tell it; else of the same way of
+//   role     ranks of one place in the pipeline, where groups give it; else of the same way of
 //            sending and receiving. Of these, those that run the same kinds of kernels (by half of
 //            the names that either has)
 //   steps    those that all ranks of a role have, by number

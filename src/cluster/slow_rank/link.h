@@ -1,10 +1,10 @@
 // Ranks that arrive in time, but whose own transfers take longer.
 //
-//   expected  of each type and size of operations: calls of the rank * middle time of transfer of
+//   expected  of each type and size of operations: calls of the rank * median time of transfer of
 //             the others of its role in the steps that all have
 //   excess    own time of transfer - expected, where that is kLinkShare of it at least; as a share
 //             of the own work it has to pass the test of excess.h
-// Traces that do not tell transfers from waiting say nothing here. Units: nanoseconds. Pure, any
+// Traces that do not separate transfers from waiting have no result. Units: nanoseconds. Pure, any
 // thread.
 #pragma once
 

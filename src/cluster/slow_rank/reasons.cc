@@ -18,7 +18,7 @@
 namespace sonde::cluster {
 namespace {
 
-// Without outliers; kernels may run beside each other, so these are not all of what is computed.
+// Without outliers; kernels may run in parallel, so these are not all of what is computed.
 std::vector<std::vector<double>> OwnWork(const Role& role) {
   std::vector<std::vector<double>> values;
   for (size_t rank = 0; rank < role.ranks.size(); ++rank) {
@@ -37,7 +37,7 @@ std::vector<std::vector<double>> OwnWork(const Role& role) {
   return values;
 }
 
-// How much longer the middle one of the others does something.
+// How much longer the median of the others is.
 template <class Get>
 double LongerOfOthers(const Role& role, size_t place, const Get& get) {
   std::vector<double> others;
@@ -57,7 +57,7 @@ TimeByGroup TimesOf(const RankOfJob& rank, int32_t step) {
   return times;
 }
 
-// Adds by how much longer the middle one of the others of each group is in its collectives.
+// Adds by how much longer the median of the others of each group is in its collectives.
 void AddWaits(const Role& role, size_t place, size_t step, TimeByGroup& waits) {
   std::map<std::string_view, std::vector<double>> others;
   for (size_t rank = 0; rank < role.ranks.size(); ++rank) {
@@ -72,7 +72,7 @@ void AddWaits(const Role& role, size_t place, size_t step, TimeByGroup& waits) {
   }
 }
 
-// How long the others waited for it, in the mean of the steps: what the middle one of them
+// How long the others waited for it, in the mean of the steps: what the median one of them
 // communicates longer without computing, or is longer in the collectives of one group. Of many
 // ranks only those wait that are in a group with the slow one.
 double WaitedFor(const Role& role, const Excess& excess) {

@@ -3,7 +3,7 @@
 //
 //   slow     its own work (work.h), without single long calls (strays.h), passes the test of
 //   excess.h
-//            among the ranks of its role, and these wait, by kWaitedShare of the excess: the middle
+//            among the ranks of its role, and these wait, by kWaitedShare of the excess: the median
 //            one communicates longer without computing, or is longer in the collectives of a group
 //   link     it does not, but its transfers pass it (link.h)
 // What each rank does in a step is in SlowRankWork, who came last where in SlowRankArrival
@@ -31,7 +31,7 @@ namespace sonde::cluster {
   C(shapes_of_others, OptText, "inputShapesOfPeers", "", "", kLabel, "where they differ")        \
   C(own, Double, "own", "", "", kNeither,                                                        \
     "slow kernel: ns a call; more work: calls a step; low frequency: MHz; else ns a step")       \
-  C(others, Double, "peers", "", "", kNeither, "the same of its peers, the middle")              \
+  C(others, Double, "peers", "", "", kNeither, "the same of its peers, the median")              \
   C(cause_ns, Double, "causeNs", "", "ns", kLess, "what it adds to a slow step")                 \
   C(excess_ns, Double, "excessNs", "", "ns", kLess, "how much longer its own work takes a step") \
   C(share, Double, "excessShare", "", "", kLess, "of the own work of its peers")                 \

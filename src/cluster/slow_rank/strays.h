@@ -3,7 +3,7 @@
 //
 //   kind    name and input shapes over all steps; where shapes come once, as those of experts do,
 //           the name, and times an element of the first input
-//   outlier   longest call of a kind - mean of its other calls; a kind of one call has none
+//   outlier longest call of a kind - mean of its other calls; a kind of one call has none
 // A kernel that is slow in each step, or in several calls of one, loses little by it. Units:
 // nanoseconds. Pure, any thread.
 #pragma once

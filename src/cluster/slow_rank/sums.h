@@ -1,4 +1,4 @@
-// What the ranks of a role did in some of their steps, added up by name, and the middle of others.
+// What the ranks of a role did in some of their steps, added up by name, and the median of others.
 //
 // Units: nanoseconds, of all the steps together. Refers to the role. Pure, any thread.
 #pragma once
@@ -36,7 +36,7 @@ struct RankSums {
 // Of the rank at a place of the role, in steps of the role.
 RankSums SumsOf(const Role& role, size_t rank, const std::vector<size_t>& steps);
 
-// The middle of what `get` gives of each.
+// The median of what `get` gives of each.
 template <class Get>
 double MedianOf(const std::vector<RankSums>& ranks, const Get& get) {
   std::vector<double> values;

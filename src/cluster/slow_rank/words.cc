@@ -11,7 +11,7 @@ using base::Concat;
 
 constexpr size_t kLongestName = 100;
 
-// Of the trace: without what arguments are told apart by, and not too long for a sentence.
+// Of the trace: without the characters that separate arguments, and not too long for a sentence.
 std::string Plain(std::string_view text) {
   std::string plain = base::ReplaceAll(text, "|", "/");
   if (plain.starts_with('@')) plain.insert(0, "'");

@@ -297,7 +297,7 @@ class Reader {
                      [](const auto& a, const auto& b) { return a.step < b.step; });
   }
 
-  // Names that say nothing of what was done: steps, and what stands for a thread as a whole.
+  // Names that do not describe the work: steps, and slices for a thread as a whole.
   bool IsUninformative(int32_t slice) const {
     return data_.Name(data_.Slice(slice).name).starts_with("ProfilerStep");
   }

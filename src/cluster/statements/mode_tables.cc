@@ -33,7 +33,7 @@ std::vector<ModeTable> FindModeTables() {
   return tables;
 }
 
-bool HandOnFound(std::span<const Table> tables, const TableInfo& wanted, store::RowSink& rows) {
+bool ForwardFound(std::span<const Table> tables, const TableInfo& wanted, store::RowSink& rows) {
   const auto found =
       std::ranges::find_if(tables, [&](const Table& table) { return &table.info() == &wanted; });
   if (found == tables.end()) return false;
@@ -67,7 +67,7 @@ class TablesOfModes final : public store::MadeTables {
     for (const Mode* mode : found->modes) {
       const auto outcome = OutcomeOf(*mode);
       if (!outcome.ok()) failures.push_back(outcome.status());
-      if (outcome.ok() && HandOnFound((*outcome)->tables, *found->info, rows)) return {};
+      if (outcome.ok() && ForwardFound((*outcome)->tables, *found->info, rows)) return {};
     }
     return failures.size() < found->modes.size() ? Status() : failures.front();
   }

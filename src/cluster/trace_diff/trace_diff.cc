@@ -3,7 +3,7 @@
 //   operators  of the framework, with what they call; kernels, copies and memsets of devices
 //   change     added, deleted (of the base run, --bp, alone), increased, decreased, unchanged: by
 //              the counts, as HolisticTraceAnalysis' TraceDiff has it
-// Counts and times are summed over the ranks that are in both runs; of others a notice tells. Two
+// Counts and times are summed over the ranks that are in both runs; a notice names the others. Two
 // single ranks are compared whatever their numbers. With
 // --step_id what begins in that step of either run counts. Table TraceDiff, the greatest change of
 // time first. Units: nanoseconds. Pure but for reading the base run.

@@ -320,11 +320,12 @@ Result<RunResult> RunUserRecipe(const UserRecipe& recipe, const std::vector<Rank
                                 UserTable& table) {
   job::Job job;
   for (const Rank& rank : ranks) job.traces.push_back(rank.trace);
-  SONDE_ASSIGN_OR_RETURN(const auto opened,
-                         job::OpenFiles(job, {.threads = options.threads,
-                                              .notify = options.notify,
-                                              .complain = [](std::string_view) {},  // said below
-                                              .shows_progress = options.shows_progress}));
+  SONDE_ASSIGN_OR_RETURN(
+      const auto opened,
+      job::OpenFiles(job, {.threads = options.threads,
+                           .notify = options.notify,
+                           .complain = [](std::string_view) {},  // reported below
+                           .shows_progress = options.shows_progress}));
   RunResult result;
   result.failures = opened.failures;
   const std::string sql = StatementOf(recipe, mode_options.step_id, result.outcome);

@@ -29,7 +29,7 @@ void AddTo(Values& sum, const Values& values) {
   for (size_t i = 0; i < values.size(); ++i) sum[i] += values[i];
 }
 
-// What a part is told by, without the module and operator that it lies in.
+// Distinguishing attributes of a part, without its module and operator.
 struct Signature {
   int32_t shapes = 0;
   int32_t types = 0;
@@ -53,7 +53,7 @@ bool IsSteady(const Series& series) {
   return static_cast<double>(steps) >= kSteady * static_cast<double>(series.calls.size());
 }
 
-// A cause with what it is judged by.
+// A cause with its evidence.
 struct Candidate {
   Cause cause;
   Values base_ms;
@@ -184,7 +184,7 @@ class CauseFinder {
     return HasOthers(sides[0], sides[1]) && HasOthers(sides[1], sides[0]);
   }
 
-  // Takes the parts that `is_other` tells for one cause; gives the rest.
+  // Takes the parts that `is_other` selects for one cause; returns the rest.
   template <typename IsOther>
   ByKernel Without(int32_t subject, ByKernel rest, std::string cause, const IsOther& is_other) {
     std::set<int32_t> moved;
@@ -215,7 +215,7 @@ class CauseFinder {
     }
   }
 
-  // The operator, with its kernel where that tells more.
+  // The operator, with its kernel where that is more specific.
   std::string TextOf(int32_t subject, int32_t kernel) const {
     const std::string& op = works_.names.At(subject);
     const std::string& name = works_.names.At(kernel);

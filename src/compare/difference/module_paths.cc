@@ -17,7 +17,7 @@ using base::Concat;
 
 constexpr std::string_view kBackward = "[ BACKWARD ]";
 
-// Modules that only hand on to the one inside.
+// Modules that only forward to the one inside.
 bool IsWrapper(std::string_view name) {
   return name == "_orig_mod" || name == "module" || name == "_fsdp_wrapped_module" ||
          name == "_checkpoint_wrapped_module";

@@ -72,8 +72,8 @@ class TreeMaker {
     int32_t node = ModuleNodeOf(part.key.module);
     if (!op.empty()) node = Child(node, "operator", op);
     if (part.key.is_idle) {
-      const bool tells = !subject.empty() && subject != op && subject != kOfModules;
-      node = Child(node, is_host_ ? "host" : "idle", tells ? subject : kOutside);
+      const bool is_specific = !subject.empty() && subject != op && subject != kOfModules;
+      node = Child(node, is_host_ ? "host" : "idle", is_specific ? subject : kOutside);
     } else {
       node = Child(node, "kernel", works_.names.At(part.key.kernel));
     }

@@ -23,7 +23,7 @@ struct Inputs {
   int32_t types = kNone;
 };
 
-// Of the kernel; where the device tells none, as GPUs do not, those of the innermost operator
+// Of the kernel; where the device records none, as GPUs do not, those of the innermost operator
 // around its launch.
 Inputs InputsOf(const Side& side, const Kernel& kernel) {
   if (kernel.shapes != kNone) return {kernel.shapes, kernel.types};
@@ -33,7 +33,7 @@ Inputs InputsOf(const Side& side, const Kernel& kernel) {
   return {side.OpAt(op).shapes, kernel.types != kNone ? kernel.types : side.OpAt(op).types};
 }
 
-// What a side tells of any kernel: what one side lacks cannot tell the two apart.
+// Attributes that a side has for any kernel: those that one side lacks cannot distinguish the two.
 struct Known {
   bool shapes = false;
   bool types = false;

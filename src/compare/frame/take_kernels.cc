@@ -149,7 +149,7 @@ class KernelTaker {
   const TraceData& data_;
   Side& side_;
   std::vector<int32_t> op_of_slice_;
-  std::vector<int32_t> launch_of_slice_;  // empty where nothing tells
+  std::vector<int32_t> launch_of_slice_;  // empty where unknown
   std::unordered_map<int32_t, size_t> place_of_task_;
   std::unordered_map<int32_t, int32_t> hcom_types_;
 };

@@ -300,7 +300,7 @@ class OpPlacer {
   std::vector<std::vector<int64_t>> open_[2];  // ends of the operators open in each module
 };
 
-// Where modules were called from, as functions of Python tell.
+// Callers of modules, from the recorded Python functions.
 class CallStacks {
  public:
   CallStacks(const Side& side, std::deque<std::string>& texts) : paths_(texts), calls_(1) {

@@ -229,7 +229,7 @@ std::string SheetHtml(const Sheet& sheet) {
 
 std::string SentencesHtml(const Report& report) {
   std::string html = "<ul>";
-  const std::string said = SentencesOf(report.judgement);
+  const std::string sentences = SentencesOf(report.judgement);
   for (const std::string_view line : base::Split(said, '\n')) {
     if (!line.empty()) html += Concat("<li>", Escaped(line), "</li>");
   }

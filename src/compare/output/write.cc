@@ -94,7 +94,7 @@ Status WriteDatabase(const Report& report, const std::string& path) {
   if (done.ok() && std::rename(temporary.c_str(), path.c_str()) != 0) {
     done = base::ErrnoStatus(errno, "make", path);
   }
-  if (!done.ok()) base::RemoveTree(temporary).IgnoreError();  // the failure is said
+  if (!done.ok()) base::RemoveTree(temporary).IgnoreError();  // `done` is reported
   return done;
 }
 

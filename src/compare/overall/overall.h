@@ -33,7 +33,7 @@ enum class KernelClass : uint8_t {
   kCube,
   kTensorMove,
   kFused,     // computing and communication in one kernel
-  kNotKnown,  // no kernel, or without the counters that tell
+  kNotKnown,  // no kernel, or without the counters for it
   kCount,
 };
 

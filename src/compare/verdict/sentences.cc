@@ -51,7 +51,7 @@ std::string NameOf(const std::string& cause, recipes::Language language) {
   return cause;
 }
 
-// The first causes that are more than noise; those of one step, which nobody can tell, count.
+// The first causes that are more than noise; those of one step, which cannot be judged, count.
 std::string ListOf(const Judgement& judgement, bool only_work, recipes::Language language) {
   const bool is_chinese = language == recipes::Language::kChinese;
   constexpr size_t kShown = 3;
@@ -161,7 +161,8 @@ std::string DescribeMemory(const Judgement& judgement, recipes::Language languag
 }  // namespace
 
 std::string SentencesOf(const Judgement& judgement, recipes::Language language) {
-  const auto say = [language](std::string_view key, const std::vector<std::string>& arguments) {
+  const auto sentence = [language](std::string_view key,
+                                   const std::vector<std::string>& arguments) {
     return Concat(recipes::FilledText(key, arguments, language), "\n");
   };
   const Stage& step = judgement.stages.front();
@@ -170,18 +171,18 @@ std::string SentencesOf(const Judgement& judgement, recipes::Language language) 
                           : step.verdict == Verdict::kTooNoisy  ? "compare.too_noisy"
                                                                 : "compare.one_step";
   std::string text = DescribeRequests(judgement, language);
-  text += say(key, {Fixed(step.comparison.mean_ms, 3), Fixed(step.base.mean_ms, 3),
-                    Signed(step.DiffPercent(), 1), std::to_string(step.comparison.steps),
-                    std::to_string(step.base.steps)});
+  text += sentence(key, {Fixed(step.comparison.mean_ms, 3), Fixed(step.base.mean_ms, 3),
+                         Signed(step.DiffPercent(), 1), std::to_string(step.comparison.steps),
+                         std::to_string(step.base.steps)});
   text += DescribeWaiting(judgement, language);
   const std::string work = ListOf(judgement, true, language);
   const std::string all = ListOf(judgement, false, language);
-  if (!work.empty()) text += say("compare.work", {work});
+  if (!work.empty()) text += sentence("compare.work", {work});
   if (step.verdict != Verdict::kUnchanged && !all.empty() && all != work) {
-    text += say("compare.causes", {all});
+    text += sentence("compare.causes", {all});
   }
   if (judgement.aligned_share > 0) {
-    text += say("compare.aligned", {Fixed(100 * judgement.aligned_share, 1)});
+    text += sentence("compare.aligned", {Fixed(100 * judgement.aligned_share, 1)});
   }
   return text + DescribeCalls(judgement, language) + DescribeMemory(judgement, language);
 }

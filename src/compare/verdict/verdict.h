@@ -8,8 +8,8 @@
 //
 // Causes are judged together: each by an interval that leaves out 1 % over all of them. What the
 // program does (operators, kernels, shapes, types, calls) is judged by its calls, so that it is
-// told however much times vary; the time of what is the same on both sides by its time, which has
-// to differ by kRelevantTime of it and kRelevantOfStep of the step. Where the most of what both
+// reported however much times vary; the time of what is the same on both sides by its time, which
+// has to differ by kRelevantTime of it and kRelevantOfStep of the step. Where the most of what both
 // sides have takes another time by one factor, that is one cause (the machine), and the others are
 // what is left beside it, where that is more than the factor's part of them.
 // Units: milliseconds a step. Pure, any thread.
@@ -59,7 +59,7 @@ inline constexpr std::string_view kUnsizedCause =
 
 struct Cause {
   std::string cause;    // appeared, vanished, other kernels, other shapes, ...
-  std::string subject;  // operator, with its kernel where that tells more
+  std::string subject;  // operator, with its kernel where that is more specific
   double base_ms = 0;
   double comparison_ms = 0;
   double low_ms = 0;  // of the interval of the difference; both 0 without a spread
@@ -175,7 +175,7 @@ struct FailCondition {
 };
 Result<FailCondition> ParseFailCondition(const std::string& text);
 // A change that all work shares (clock or load of the machine) is no change of a stage: it is
-// counted as "machine" only. kFailedPrecondition where one step on a side does not let it be told.
+// counted as "machine" only. kFailedPrecondition where a side has only one step.
 struct FailCheck {
   std::string failed;  // a line where the condition holds beyond noise, "" where it does not
   std::string spared;  // a line where it would hold but for the machine

@@ -9,7 +9,7 @@
 
 namespace sonde::exporters {
 
-// No file where there is nothing to say (level none, no device).
+// No file where there are no rows (level none, no device).
 Status WriteAnalysisDb(const recipes::DeviceView& view, const std::string& path);
 
 }  // namespace sonde::exporters

@@ -2,8 +2,8 @@
 //
 // The databases that torch_npu writes with export_type Db, read by msprof-analyze and MindStudio
 // Insight. Only tables that have content are made, and the ENUM_* tables. The rows are those of the
-// text deliverables (one set of recipes gives both); docs/reference/deliverables.md says what
-// stands for what where the CPU is the device.
+// text deliverables (one set of recipes gives both); docs/reference/deliverables.md has the
+// mapping where the CPU is the device.
 // Times: nanoseconds in the profiler database, microseconds in StepTraceTime, milliseconds in the
 // communication tables, as the peer has them.
 #pragma once
@@ -20,7 +20,7 @@ Status ExportAscendDb(const ExportContext& context);
 // that lies there is replaced.
 Status WriteDeviceToolDb(const ExportContext& context, const std::string& path);
 
-// analysis.db anew, where it is (Exporter::write_waits).
+// analysis.db again, where it exists (Exporter::write_waits).
 Status WriteDbWaits(const ExportContext& context);
 
 }  // namespace sonde::exporters

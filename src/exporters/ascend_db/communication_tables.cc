@@ -69,7 +69,7 @@ int64_t LinkCode(const TraceData& data, const store::CommunicationTransitRow& ro
 
 int64_t KnownRank(int32_t rank) { return rank < 0 ? kNone32 : rank; }
 
-// What rows of COMMUNICATION_TASK_INFO say of a transfer.
+// Cells of COMMUNICATION_TASK_INFO for a transfer.
 struct LinkRow {
   int64_t task_id;
   std::string_view kind = "Memcpy";
@@ -107,7 +107,7 @@ int64_t TransportCode(recipes::Transport transport) {
       recipes::TransportName(is_other ? transport : recipes::Transport::kSdma));
 }
 
-// As the device told it.
+// As the device reported it.
 void AddPlane(DbContext& context, const PlaneSlice& plane, SqliteTable& table) {
   const TraceData& data = context.data();
   const auto id = [&](std::string_view text) { return context.ids.Id(StringRange::kDevice, text); };

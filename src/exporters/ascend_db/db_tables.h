@@ -23,7 +23,7 @@ struct DbContext {
   LeftOut* left_out = nullptr;          // may be null
   const store::Store* store = nullptr;  // as in ExportContext
   SliceArguments arguments = {};        // of what lies on planes
-  std::vector<PlaneSlice> planes = {};  // what devices told of operations of communication
+  std::vector<PlaneSlice> planes = {};  // reported by devices for communication operations
 
   const recipes::TraceData& data() const { return *view.data; }
   void LeaveOut(std::string_view what, int64_t count) {
@@ -37,8 +37,8 @@ Status WriteSessionTables(DbContext& context);
 Status WriteDeviceTables(DbContext& context);
 // CANN_API: calls of the vendor's interface on the host, or what stands for them.
 Status WriteHostCalls(DbContext& context);
-// COMMUNICATION_OP, COMMUNICATION_TASK_INFO. Their tasks are in TASK: those that the device told
-// of, else one for each operation and transfer.
+// COMMUNICATION_OP, COMMUNICATION_TASK_INFO. Their tasks are in TASK: those that the device
+// reported, else one for each operation and transfer.
 Status WriteCommunicationTables(DbContext& context);
 // PYTORCH_API, CONNECTION_IDS, PYTORCH_CALLCHAINS, STEP_TIME, GC_RECORD.
 Status WriteFrameworkTables(DbContext& context);
@@ -68,7 +68,7 @@ struct TransferTask {
   int64_t size_bytes = 0;
 };
 // All, by operation, behind the tasks of the operations. None at level 0, which has no table that
-// tells what they are.
+// describes them.
 std::vector<std::vector<TransferTask>> TransferTasks(const recipes::DeviceView& view);
 
 // TASK.globalTaskId of a slice of a plane: that of its task where it is one, else a number of its

@@ -116,7 +116,7 @@ Status WriteTasks(DbContext& context) {
   return context.file.Execute("CREATE INDEX TaskIndex ON TASK (startNs,globalTaskId)");
 }
 
-// What the vendor's library says of the operator.
+// What the vendor's library reports of the operator.
 std::string_view AttributesOf(const TraceData& data, const store::DeviceTaskRow& task) {
   if (task.slice_id < 0) return {};
   return data.TextArgument(data.Slice(task.slice_id).args_id, importers::ascend::kAttributes);

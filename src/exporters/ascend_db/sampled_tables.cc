@@ -21,7 +21,8 @@ using recipes::TraceData;
 constexpr std::string_view kNumber = " NUMERIC";
 constexpr std::string_view kWhole = " INTEGER";
 
-// A row: who (device, key columns) and when; those of one who and moment are told apart by `turn`.
+// A row: who (device, key columns) and when; those of one who and moment are distinguished by
+// `turn`.
 struct RowKey {
   int64_t ts = 0;
   int64_t device = 0;

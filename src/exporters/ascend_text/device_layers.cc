@@ -240,7 +240,7 @@ void AppendCommunications(const DeviceView& view, const CommunicationRows& rows,
   }
 }
 
-// Waits and transfers, with all that the device told of them.
+// Waits and transfers, with all that the device reported of them.
 void AppendPlanes(const DeviceView& view, const CommunicationRows& rows,
                   const std::vector<PlaneSlice>& planes, const SliceArguments& arguments,
                   LineBuffer& out) {

@@ -13,7 +13,7 @@
 
 namespace sonde::exporters {
 
-// Where the CPU is the device the layers say so.
+// Where the CPU is the device the layers are named so.
 inline std::string DeviceLabel(const recipes::Device& device) {
   return device.is_cpu ? "CPU" : "NPU " + std::to_string(device.device_id);
 }

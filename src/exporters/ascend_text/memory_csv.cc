@@ -26,7 +26,7 @@ void AppendDouble(double value, LineBuffer& out) {
   out.Append(base::FormatPythonDouble(value, buffer));
 }
 
-// ,<MB>   empty where the allocator does not say
+// ,<MB>   empty where the allocator does not report it
 void AppendMegabytes(int64_t bytes, LineBuffer& out) {
   out.Append(',');
   if (bytes >= 0) AppendDouble(static_cast<double>(bytes) / (1024.0 * 1024.0), out);

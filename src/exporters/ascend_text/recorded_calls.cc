@@ -132,7 +132,7 @@ void AppendEnd(char phase, int64_t id, const CallRow& row, int64_t ts_ns, LineBu
   out.Append(R"("})");
 }
 
-// Rows of the work of devices, by slice; what lies on planes is told by its operation.
+// Rows of the work of devices, by slice; tasks on planes are covered by their operation.
 std::unordered_map<int32_t, CallRow> WorkRows(const DeviceView& view,
                                               const CommunicationRows& groups) {
   const TraceData& data = *view.data;

@@ -91,7 +91,7 @@ Result<ImportedSlices> ImportedSlices::Load(const ExportContext& context) {
   ImportedSlices imported;
   SONDE_ASSIGN_OR_RETURN(imported.calls, CallArguments::Load(context.store, data));
   imported.rest = RestSlices(context.view);
-  // What lies on planes is told as tasks, too, and so is no rest.
+  // Tasks on planes are written as tasks, too, and so are no rest.
   const bool has_planes = !data.SlicesOfKinds({recipes::TrackKind::kCommunicationPlane}).empty();
   if (imported.rest.empty() && !has_planes) return imported;
   SONDE_ASSIGN_OR_RETURN(

@@ -1,4 +1,4 @@
-// What of a trace a form of deliverables has no place for: counted, and told to the user.
+// Parts of a trace that a form of deliverables has no place for: counted, and reported to the user.
 //
 // Rules of what is kept, merged or left out: docs/reference/deliverables.md. One thread.
 #pragma once
@@ -20,7 +20,7 @@ class LeftOut {
   }
 
   // A sentence for each form that left something out. Of many things of one kind, which differ only
-  // by a name in quotes, the first is named and their sum told.
+  // by a name in quotes, the first is named, with their sum.
   std::vector<std::string> Sentences() const {
     std::vector<std::string> sentences;
     for (size_t begin = 0, end = 0; begin < rows_.size(); begin = end) {

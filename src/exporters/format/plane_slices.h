@@ -1,7 +1,7 @@
-// Transfers and waits of communication operations as a device told them: slices on its planes.
+// Transfers and waits of communication operations as a device reported them: slices on its planes.
 //
-// A slice may be a task of a stream, too: databases say so by number, timelines only by time and
-// stream. Units: nanoseconds. Pure after construction, any thread.
+// A slice may be a task of a stream, too: databases refer to it by number, timelines only by time
+// and stream. Units: nanoseconds. Pure after construction, any thread.
 #pragma once
 
 #include <cstddef>

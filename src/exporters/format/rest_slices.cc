@@ -21,22 +21,22 @@ bool IsOfOtherLayer(const TraceData& data, const store::TrackRow& track) {
 
 std::vector<int32_t> RestSlices(const recipes::DeviceView& view) {
   const TraceData& data = *view.data;
-  std::vector<bool> is_told(data.slices.size());
-  const auto tell = [&](int32_t slice) {
-    if (slice >= 0) is_told[static_cast<size_t>(slice)] = true;
+  std::vector<bool> is_covered(data.slices.size());
+  const auto cover = [&](int32_t slice) {
+    if (slice >= 0) is_covered[static_cast<size_t>(slice)] = true;
   };
-  for (const store::FrameworkOpRow& op : data.ops) tell(op.slice_id);
-  for (const store::DeviceTaskRow& task : data.tasks) tell(task.slice_id);
-  for (const store::CommunicationOpRow& op : data.communications) tell(op.slice_id);
-  for (const store::MarkRow& mark : data.marks) tell(mark.slice_id);
-  for (const store::ApiCallRow& call : data.api_calls) tell(call.slice_id);
+  for (const store::FrameworkOpRow& op : data.ops) cover(op.slice_id);
+  for (const store::DeviceTaskRow& task : data.tasks) cover(task.slice_id);
+  for (const store::CommunicationOpRow& op : data.communications) cover(op.slice_id);
+  for (const store::MarkRow& mark : data.marks) cover(mark.slice_id);
+  for (const store::ApiCallRow& call : data.api_calls) cover(call.slice_id);
   std::vector<bool> is_other(data.tracks.size());
   for (size_t i = 0; i < is_other.size(); ++i) {
     is_other[i] = IsOfOtherLayer(data, data.tracks[i]);
   }
   std::vector<int32_t> rest;
   for (const store::SliceRow& slice : data.slices) {
-    if (is_told[static_cast<size_t>(slice.slice_id)]) continue;
+    if (is_covered[static_cast<size_t>(slice.slice_id)]) continue;
     if (!is_other[static_cast<size_t>(slice.track_id)]) rest.push_back(slice.slice_id);
   }
   return rest;

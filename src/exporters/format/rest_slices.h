@@ -1,4 +1,4 @@
-// Slices that no table speaks of: they are all that says what they say, so that each form either
+// Slices without rows in other tables: only they have their contents, so that each form either
 // writes them or counts them as left out.
 //
 // Pure, any thread.
@@ -15,7 +15,7 @@
 namespace sonde::exporters {
 
 // Those that are no operator, annotation, module or function of Python, no collection of garbage,
-// task, operation of communication, mark or call of the host's interface, and not computed anew
+// task, operation of communication, mark or call of the host's interface, and not computed again
 // (overlap, spans of a whole recording). In the order of slice_id.
 std::vector<int32_t> RestSlices(const recipes::DeviceView& view);
 

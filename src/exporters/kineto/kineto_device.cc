@@ -163,29 +163,29 @@ int64_t StreamCount(const DeviceView& view) {
   return count;
 }
 
-// Operations by the slice of the task that they are, where a device told them as kernels.
+// Operations by the slice of the task that they are, where a device reported them as kernels.
 std::unordered_map<int32_t, size_t> OperationsOfTasks(const TraceData& data) {
   std::unordered_map<int32_t, size_t> operations;
   for (size_t i = 0; i < data.communications.size(); ++i) {
     if (data.communications[i].slice_id >= 0)
       operations.emplace(data.communications[i].slice_id, i);
   }
-  std::unordered_map<int32_t, size_t> told;
-  if (operations.empty()) return told;
+  std::unordered_map<int32_t, size_t> as_kernels;
+  if (operations.empty()) return as_kernels;
   for (const store::DeviceTaskRow& task : data.tasks) {
     const auto found = operations.find(task.slice_id);
-    if (found != operations.end()) told.insert(*found);
+    if (found != operations.end()) as_kernels.insert(*found);
   }
-  return told;
+  return as_kernels;
 }
 
 void AppendCommunications(const DeviceView& view, const KernelWriter& writer,
-                          const std::unordered_map<int32_t, size_t>& told, LineBuffer& out) {
+                          const std::unordered_map<int32_t, size_t>& as_kernels, LineBuffer& out) {
   const TraceData& data = *view.data;
   const int64_t first_stream = StreamCount(view) + 1;
   for (size_t i = 0; i < data.communications.size(); ++i) {
     const store::CommunicationOpRow& op = data.communications[i];
-    if (told.contains(op.slice_id)) continue;
+    if (as_kernels.contains(op.slice_id)) continue;
     const recipes::CommunicationView& shown = view.communications[i];
     int64_t stream = first_stream + static_cast<int64_t>(shown.lane);
     for (size_t group = 0; group < shown.group; ++group) {

@@ -58,7 +58,7 @@ class RestWriter {
     for (const store::MarkRow& mark : data_.marks) {
       // Those of captures are annotations already.
       if (mark.slice_id < 0 || data_.OpOf(mark.slice_id) >= 0) continue;
-      // What the recorder says of an operator is no annotation of the program.
+      // The recorder's own data about an operator is no annotation of the program.
       const bool is_flops = data_.Name(mark.domain) == "mfu_flops";
       Append(data_.Slice(mark.slice_id), is_flops ? "flops" : "user_annotation",
              Concat(R"({"domain":)", base::JsonQuote(data_.Name(mark.domain)), "}"));
@@ -173,7 +173,7 @@ Result<KinetoImported> KinetoImported::Load(const ExportContext& context) {
   const TraceData& data = context.data();
   KinetoImported imported;
   imported.rest = RestSlices(context.view);
-  // What lies on a plane is told there, not as a task of its stream.
+  // Tasks on a plane are written there, not as tasks of their stream.
   for (const int32_t id : data.SlicesOfKinds({recipes::TrackKind::kCommunicationPlane})) {
     imported.on_planes.insert(id);
   }

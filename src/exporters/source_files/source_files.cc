@@ -214,7 +214,7 @@ bool IsMetadata(std::string_view file) {
   return name.starts_with("profiler_info") || name == "profiler_metadata.json";
 }
 
-// Tables that nothing else of the trace stands for, beside those that are made anew.
+// Tables whose rows are nowhere else in the trace, in addition to those that are computed again.
 bool IsTable(std::string_view file) { return file.ends_with(".csv"); }
 
 template <class IsWanted>

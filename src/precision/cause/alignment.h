@@ -3,7 +3,7 @@
 // Calls are the same when their names without call number are: where one run has calls that the
 // other lacks, numbers behind them are shifted, and pairs by number would compare calls of other
 // places. Conversions and views count in neither sequence: a run that casts once more differs in
-// the type that its next call gets, which says more.
+// the type that its next call gets, which is more informative.
 // Where no common continuation is found within 512 calls, the rest stays unaligned.
 // Threads: pure.
 #pragma once

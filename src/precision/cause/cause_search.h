@@ -1,5 +1,5 @@
 // The walk that finds the first cause, for first_cause.cc (the walk itself and what moved) and
-// judges.cc (what one pair of rows says).
+// judges.cc (the verdict on one pair of rows).
 //
 // One thread; everything points into the dumps, which must outlive it.
 #pragma once
@@ -117,8 +117,8 @@ class CauseSearch {
   size_t module_gap_end_ = 0;
   std::string noted_;          // of a call that passed, for the end
   int statistics_round_ = -1;  // unknown
-  std::vector<Pair> pairs_;    // of the call at hand
-  // Of the call at hand, once a result of it differs.
+  std::vector<Pair> pairs_;    // of the current call
+  // Of the current call, once a result of it differs.
   CallNumbers numbers_;
   bool has_numbers_ = false;
   double inputs_apart_ = 0;

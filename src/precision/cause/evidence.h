@@ -14,7 +14,7 @@ namespace sonde::precision {
 // for null.
 std::string ValueText(const DumpRow* row, Mode mode);
 
-// How a parameter was changed, as far as statistics tell: "all zeros", "1.0001 times as large".
+// How a parameter was changed, as far as statistics show: "all zeros", "1.0001 times as large".
 std::string ChangeText(const DumpRow& target, const DumpRow& golden);
 
 // Where an infinity or NaN of an output comes from: a mask in its inputs, an argument, or the

@@ -137,7 +137,7 @@ bool CauseSearch::ReportGap(const AlignedCall& behind) {
 }
 
 // What was computed behind it agreed. A layer that is left out may do no more to the next ones than
-// rounding does, where types are narrow: its weights tell later.
+// rounding does, where types are narrow: its weights show it later.
 void CauseSearch::CloseGap() {
   const bool has_module = std::any_of(
       alignment_.calls.begin() + static_cast<ptrdiff_t>(gap_begin_),

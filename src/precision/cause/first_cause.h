@@ -5,7 +5,7 @@
 // else (alignment.h). A parameter is not computed: any difference is a change. A value that a call
 // got is looked up among the outputs before it: what an earlier call gave was judged there; what no
 // recorded call gave comes from outside, or from code of the module around it.
-// Checksums cannot tell rounding from a fault; the place is found all the same.
+// Checksums cannot distinguish rounding from a fault; the place is found all the same.
 // Everything points into the dumps. Threads: pure.
 #pragma once
 

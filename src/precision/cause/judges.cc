@@ -1,4 +1,4 @@
-// What one pair of rows says: a parameter, an input, a result.
+// The verdict on one pair of rows: a parameter, an input, a result.
 #include <algorithm>
 #include <cmath>
 #include <span>
@@ -131,7 +131,7 @@ bool CauseSearch::JudgeOrigin(const AlignedCall& call, const Pair& pair) {
     out_.module = inside;
     Report(CauseKind::kOperator, call, &pair,
            Concat("computed in ", inside, " by code that records no call; its own inputs agree"));
-    // Linear layers' outputs, say, that the module has cut in parts.
+    // For example outputs of linear layers that the module has cut in parts.
     const Operand operand = OperandOf(*pair.golden);
     CallNumbers numbers;
     numbers.family = Family::kModule;
@@ -160,7 +160,7 @@ bool CauseSearch::JudgeOrigin(const AlignedCall& call, const Pair& pair) {
   return true;
 }
 
-// Where no module is recorded that says so.
+// Where no module is recorded that shows it.
 bool CauseSearch::IsParameterByItself(const AlignedCall& call, const Pair& pair) {
   return NameOf(target_, call.target).ends_with(kForwardPart) &&
          IsVectorOfParameters(*pair.target, RowsOf(target_, call.target)) &&

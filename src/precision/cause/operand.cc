@@ -142,7 +142,7 @@ bool DistanceOf(const ComparedRow& row, Difference* out) {
   const Cell& distance = row.cells[kEucDist];
   if (distance.kind == Cell::Kind::kSame) return true;
   if (distance.kind != Cell::Kind::kNumber || !std::isfinite(distance.value)) return false;
-  // Equal to the last digit of twelve is not yet equal: the largest difference tells.
+  // Equal to the last digit of twelve is not yet equal: the largest difference decides.
   const double largest =
       row.cells[kMaxAbsErr].kind == Cell::Kind::kNumber ? row.cells[kMaxAbsErr].value : 0;
   out->length = std::max(distance.value, largest);
@@ -204,7 +204,7 @@ Operand OperandOf(const DumpRow& row) {
   out.has_nan = std::isnan(values[kMax]) || std::isnan(values[kMin]);
   out.has_infinity = std::isinf(values[kMax]) || std::isinf(values[kMin]);
   out.is_finite = out.has_numbers && !out.has_nan && !out.has_infinity;
-  // Of what holds an infinity (a mask) only the finite end says how large its numbers are.
+  // Of what holds an infinity (a mask) only the finite end shows how large its numbers are.
   const double high = std::isfinite(values[kMax]) ? std::fabs(values[kMax]) : 0;
   const double low = std::isfinite(values[kMin]) ? std::fabs(values[kMin]) : 0;
   out.max_abs = std::max(high, low);
@@ -233,7 +233,7 @@ Difference Measure(const DumpRow& target, const DumpRow& golden, const ComparedR
   if (Present(target.md5) && Present(golden.md5)) {
     if (target.md5 == golden.md5) return {};
     const Difference more = MeasureStatistics(target, golden);
-    // Other elements with the same statistics: apart, by about what these can tell.
+    // Other elements with the same statistics: apart, by about the resolution of these.
     const Operand operand = OperandOf(golden);
     if (more.gap == Gap::kNone && operand.is_floating) {
       return {Gap::kNumbers, operand.unit * operand.norm, true};

@@ -1,7 +1,7 @@
 // One tensor of a dump as the search for the first difference sees it: its size, its four
 // statistics as numbers, its type's rounding; and how far two of them lie apart.
 //
-// What statistics can tell of a difference e of two tensors of n elements is a lower bound of its
+// Statistics give a lower bound of a difference e of two tensors of n elements, of its
 // length |e| (2-norm):
 //   |e| >= max(|d Norm|, |d Max|, |d Min|, sqrt(n) |d Mean|)
 // since each statistic changes by at most that much. Where tensors were compared, |e| is known
@@ -34,7 +34,7 @@ struct Operand {
 
 Operand OperandOf(const DumpRow& row);
 
-// 2^-24 for torch.float32 and its kin in the other frameworks; 0 for what is not floating.
+// 2^-24 for torch.float32 and its equivalents in the other frameworks; 0 for what is not floating.
 double UnitRoundoff(std::string_view dtype);
 
 // The smallest number of the type that devices keep: float16 and the eight-bit types have their
@@ -50,7 +50,7 @@ enum class Gap : uint8_t {
   kShape,       // shapes differ
   kValue,       // a scalar, a text or another kind of value
   kChecksum,    // checksums differ, and nothing else is known
-  kUnreadable,  // tensors could not be compared, and no statistics say more
+  kUnreadable,  // tensors could not be compared, and there are no statistics
 };
 
 struct Difference {

@@ -1,4 +1,4 @@
-// Which rank of a step differs first, where dumps do not hold the collectives that tell it (L0).
+// Which rank of a step differs first, where dumps do not hold the collectives that show it (L0).
 //
 // Ranks that make the same calls in the same order have one time: the place in that order. A value
 // that a rank computed otherwise behind the place where another rank differs may have come from

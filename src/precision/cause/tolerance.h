@@ -54,7 +54,7 @@ enum class Family : uint8_t {
 
 // Of an entry's name without call number, "Functional.linear.forward", "Module.a.b.Linear.forward".
 Family FamilyOf(std::string_view name);
-// Random by design, or of memory that nobody wrote: what comes out says nothing.
+// Random by design, or of memory that nobody wrote: the output has no meaning.
 bool IsRandomApi(std::string_view name);
 bool IsUninitialisedApi(std::string_view name);
 

@@ -70,7 +70,7 @@ std::vector<Operand> OperandsOf(const JsonValue& list) {
   return out;
 }
 
-// "Functional.linear.3" -> "Functional.linear.forward", as the families are told by.
+// "Functional.linear.3" -> "Functional.linear.forward", the key of the families.
 std::string FamilyName(const std::string& call, const std::string& direction) {
   return Concat(call.substr(0, call.rfind('.')), ".", direction);
 }

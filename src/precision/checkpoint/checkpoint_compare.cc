@@ -122,7 +122,7 @@ class Run {
       if (numbers.max == numbers.min || named.tensor.element_count() < 2) return;
       const auto [place, is_new] =
           golden_by_hash.try_emplace(numbers.hash, &named.tensor, named.name);
-      if (!is_new) place->second.second.clear();  // several: says nothing
+      if (!is_new) place->second.second.clear();  // several: not conclusive
     };
     for (size_t i = 0; i < pairs.both.size(); ++i) {
       remember(golden_.tensors[pairs.both[i].second], rows_[i].difference.golden);

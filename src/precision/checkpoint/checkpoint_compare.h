@@ -1,12 +1,12 @@
-// `sonde probe compare` of two checkpoints: every tensor, how it differs, and what that says.
+// `sonde probe compare` of two checkpoints: every tensor, how it differs, and the conclusion.
 //
 //   checkpoint_compare_<time>.csv    a row a tensor: msProbe's l2, cos, numel and shape, and ours
 //   ckpt_similarity_<time>.json      msProbe's table: the tensors of both, by name
 //
-// Tensors meet by name; where one side's names have something in front (`module.`), that is told
-// and taken away. A tensor that differs and holds the values of another one is named with it. The
-// types of a pair may differ: what the rounding to the coarser one explains is told apart. Errors:
-// a checkpoint that cannot be read, nothing in common. Threads: parallel inside.
+// Tensors are paired by name; a prefix of one side's names (`module.`) is reported
+// and removed. A tensor that differs and holds the values of another one is named with it. The
+// types of a pair may differ: differences that rounding to the coarser one explains are listed
+// apart. Errors: a checkpoint that cannot be read, nothing in common. Threads: parallel inside.
 #pragma once
 
 #include <cstdint>

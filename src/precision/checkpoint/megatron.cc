@@ -148,7 +148,7 @@ class Loader {
   Result<Checkpoint> Load() {
     SONDE_RETURN_IF_ERROR(FindRanks());
     for (int64_t expert = 0; expert < experts_; ++expert) {
-      int64_t layers = 0;  // of a stage, told by the first
+      int64_t layers = 0;  // of a stage, from the first
       for (int64_t stage = 0; stage < pipelines_; ++stage) {
         SONDE_ASSIGN_OR_RETURN(const std::vector<Parts> parts, LoadStage(stage, expert));
         if (layers == 0) layers = LayersOf(parts);
@@ -179,9 +179,9 @@ class Loader {
       return found == first.settings.end() ? otherwise : std::max<int64_t>(found->second, 0);
     };
     // Without the arguments two numbers in a name are tensor and pipeline.
-    const int64_t told = setting("pipeline_model_parallel_size", first.settings.empty() ? 2 : 1);
+    const int64_t stages = setting("pipeline_model_parallel_size", first.settings.empty() ? 2 : 1);
     for (const std::string& name : folders) {
-      const std::optional<MegatronRank> rank = ParseRank(name, told);
+      const std::optional<MegatronRank> rank = ParseRank(name, stages);
       if (!rank) return base::CorruptDataError(Concat(JoinPath(folder_, name), " is no rank"));
       tensor_ranks_ = std::max(tensor_ranks_, rank->tensor + 1);
       pipelines_ = std::max(pipelines_, rank->pipeline + 1);

@@ -14,7 +14,7 @@ using base::Concat;
 
 // Sums of squares in double precision are this exact, whatever the size.
 constexpr double kExact = 1e-10;
-// Elements or rows that are told one by one.
+// Elements or rows that are listed one by one.
 constexpr uint64_t kFew = 8;
 
 bool IsFinite(const WeightNumbers& numbers) { return numbers.nan == 0 && numbers.infinite == 0; }
@@ -26,7 +26,7 @@ std::string NotFinite(const WeightNumbers& numbers, std::string_view side) {
   return Concat(nan, !nan.empty() && !infinite.empty() ? " and " : "", infinite, " in ", side);
 }
 
-// Where the elements lie that differ, when that says something.
+// Where the differing elements are, if that is informative.
 std::string PlaceText(const Tensor& tensor, const WeightDifference& difference) {
   const auto elements = static_cast<uint64_t>(tensor.element_count());
   std::string out = Concat(std::to_string(difference.different), " of ", std::to_string(elements),

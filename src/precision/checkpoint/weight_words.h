@@ -1,4 +1,4 @@
-// How a weight was changed, in words, as its numbers tell.
+// Describes in words how a weight was changed.
 //
 // Pure, any thread.
 #pragma once

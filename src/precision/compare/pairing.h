@@ -3,7 +3,7 @@
 // Default: equal full names; the call number of backward entries is first replaced by their own
 // order among the entries of that operator, because recomputation changes the numbers. Names that
 // occur several times are paired in order. A pair whose dtypes do not fit is dissolved, unless the
-// caller says that names were mapped by hand.
+// caller states that the user mapped the names.
 // Fuzzy: names without call number, aligned in order as the reference's two queues do, but in
 // linear time.
 // Threads: pure.

@@ -19,7 +19,7 @@ using ArgumentKind = LogArgument::Kind;
 
 constexpr std::string_view kBegin = "------------------------ arguments ------------------------";
 constexpr std::string_view kEnd = "-------------------- end of arguments ---------------------";
-// What says nothing about the model.
+// Arguments that do not describe the model.
 constexpr std::string_view kIgnoredArguments = "profile";
 
 bool IsLineBlank(char c) { return c == ' ' || c == '\t' || c == '\v' || c == '\f' || c == '\r'; }

@@ -15,7 +15,7 @@ using base::Concat;
 using Leaves = std::map<std::string, const PythonValue*, std::less<>>;
 
 constexpr std::string_view kBegins[] = {"{'actor_rollout_ref':", "{\"actor_rollout_ref\":"};
-// What says nothing about the model.
+// Arguments that do not describe the model.
 constexpr std::string_view kIgnoredSettings[] = {"profiler/", "ray_"};
 
 // What the rollouts and the training of one model must have in common.

@@ -1,4 +1,4 @@
-// What a dump says about one communication call: with whom, in which group.
+// What a dump holds about one communication call: the partners and the group.
 //
 // Point-to-point calls name their peer by `dst` or `src` (or as the second positional argument);
 // collectives name a process group; batch_isend_irecv lists its operations. Ranks are global.

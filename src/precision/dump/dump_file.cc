@@ -25,7 +25,7 @@ bool IsProcessGroup(std::string_view type) {
 
 bool IsPointToPoint(std::string_view class_type) { return class_type.ends_with(".P2POp"); }
 
-// What a record says, before it is known which kind it is.
+// The contents of a record, before its kind is known.
 struct Fields {
   std::string_view type;
   std::string_view dtype;

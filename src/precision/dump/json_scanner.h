@@ -1,5 +1,5 @@
-// Pull scanner over one JSON text, made for dump files: no tree, no copies, every value's raw text
-// at hand.
+// Pull scanner over one JSON text, made for dump files: no tree, no copies; the raw text of
+// every value is available.
 //
 // It also takes the bare NaN, Infinity and -Infinity that Python's json module writes, which strict
 // parsers refuse. The caller walks: BeginObject(), NextKey() until false, one value call a key; the

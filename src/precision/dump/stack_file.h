@@ -22,7 +22,7 @@ class StackFile {
  public:
   static constexpr int32_t kNoStack = -1;
 
-  // An absent file is an empty one; present() tells.
+  // An absent file counts as an empty one; present() distinguishes them.
   static Result<std::unique_ptr<StackFile>> LoadIfPresent(const std::string& path);
   static Result<std::unique_ptr<StackFile>> Parse(std::string_view text, std::string_view path);
 

@@ -12,7 +12,7 @@
 namespace sonde::precision {
 namespace {
 
-// One element that is repeated without end says nothing new.
+// One element that is repeated without end gives no new coverage.
 constexpr int64_t kMostElements = int64_t{1} << 20U;
 constexpr size_t kMostTensors = 1000;
 

@@ -1,5 +1,5 @@
 // libFuzzer target: bytes as dump.json, construct.json and stack.json, read, built into a graph,
-// judged and printed. The first byte says where the input is cut into the three.
+// judged and printed. The first byte sets where the input is cut into the three.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

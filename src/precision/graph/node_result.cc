@@ -18,7 +18,7 @@ namespace {
 
 constexpr size_t kNodesAtATime = 256;
 
-// Names of calls that hand out memory as it is; differences of theirs say nothing.
+// Names of calls that return uninitialized memory; their differences have no meaning.
 constexpr std::array<std::string_view, 6> kUndefinedResults = {
     "empty", "empty_like", "empty_with_format", "new_empty_strided", "new_empty", "empty_strided"};
 

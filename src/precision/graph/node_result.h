@@ -1,4 +1,4 @@
-// What a comparison or an overflow check says about the nodes of a graph.
+// Results of a comparison or an overflow check for the nodes of a graph.
 //
 // Differences follow the graph's conventions, which differ from those of the table: golden 0 makes
 // the relative error N/A, equal numbers have 0.0%, integers stay integers, percentages in plain
@@ -45,7 +45,7 @@ NodeResults CompareGraphs(const Graph& target, const Graph& golden, const NodeMa
                           const std::function<void(Comparison*)>& fill_tensors,
                           bool merged = false);
 
-// What two dumps of structure alone allow to say: nothing but which nodes match.
+// Results of two dumps of structure alone: only which nodes match.
 NodeResults StructureResults(const Graph& target, const NodeMatches& matches);
 
 // Whether the golden call has no parameter at the row's place.

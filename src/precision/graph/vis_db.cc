@@ -227,7 +227,7 @@ void VisDbWriter::AddNodes(IndexedGraph* graph, TextArena* links) {
     }
     for (const NodeRow& row : batches[turn]) {
       nodes_->Add(++node_count_, row.record);
-      // Most nodes of a single graph say the same: nothing.
+      // Most nodes of a single graph have the same empty result.
       graph->links.push_back(row.link == "[]" ? std::string_view("[]") : links->Store(row.link));
     }
     next.Wait();

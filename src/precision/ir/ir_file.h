@@ -41,12 +41,12 @@ struct IrFile {
   std::vector<IrParameter> parameters;
   std::vector<std::string> graphs;
   std::vector<IrNode> nodes;
-  // As MindSpore counted; -1 where the file does not say.
+  // As MindSpore counted; -1 where the file does not give it.
   int64_t subgraphs = -1;
   int64_t total_nodes = -1;
   int64_t total_cnodes = -1;
 
-  // Whether as many nodes were read as MindSpore counted, where it says so.
+  // Whether as many nodes were read as MindSpore counted, where the count is given.
   bool IsWhole() const {
     return total_cnodes < 0 || total_cnodes == static_cast<int64_t>(nodes.size());
   }

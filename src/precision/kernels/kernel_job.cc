@@ -38,7 +38,7 @@ struct KernelPair {
   int64_t time() const { return target != nullptr ? target->time : golden->time; }
 };
 
-// What the table says of one side.
+// The cells of one side.
 struct SideCells {
   std::string name;
   std::string dtype;

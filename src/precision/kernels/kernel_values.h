@@ -1,4 +1,4 @@
-// What result tables say of one dumped tensor. Pure, any thread.
+// Values of result tables for one dumped tensor. Pure, any thread.
 #pragma once
 
 #include <array>

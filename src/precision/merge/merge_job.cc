@@ -76,7 +76,7 @@ Status ReadList(const YamlNode& root, std::string_view key, const std::string& p
   return Status::Ok();
 }
 
-// A key that nobody reads is said: a misspelt compare_index would give the sheets of all metrics.
+// An unknown key is reported: a misspelt compare_index would give the sheets of all metrics.
 std::vector<std::string> UnknownKeys(const YamlNode& root, const std::string& path) {
   std::vector<std::string> notes;
   for (const auto& [key, value] : root.members) {

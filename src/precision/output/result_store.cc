@@ -59,7 +59,7 @@ std::string ValidText(std::string_view text) {
   return out;
 }
 
-// What the database says, without its own word for the kind of error ("Catalog Error: ").
+// The database's message, without its prefix for the kind of error ("Catalog Error: ").
 std::string_view WithoutKind(std::string_view message) {
   constexpr std::string_view kMark = " Error: ";
   const size_t at = message.find(kMark);

@@ -36,7 +36,7 @@ class ResultStore {
   // The file gets its name at Publish(); without it nothing is left.
   static Result<std::unique_ptr<ResultStore>> Create(const std::string& path);
 
-  // All rows of a table; `construct` (may be null) tells their modules.
+  // All rows of a table; `construct` (may be null) gives their modules.
   Status Add(const ResultTable& table, const ConstructFile* construct, int64_t step, int64_t rank);
   // The metric for every row of the table that was added last.
   Result<std::vector<std::string>> Evaluate(const SqlMetric& metric) const;

@@ -43,7 +43,7 @@ RowColour OwnColour(const Comparison& comparison, const ComparedRow& row) {
   return grad_differs ? RowColour::kYellow : RowColour::kNone;
 }
 
-// What an input says about an output of the same call.
+// What an input implies for an output of the same call.
 RowColour PairColour(Mode mode, const ComparedRow& input, const ComparedRow& output) {
   const size_t difference = MaxDifferenceCell(mode);
   const auto in = Number(input.cells[difference]);

@@ -27,7 +27,7 @@ struct Summary {
   int64_t first_bad_group = -1;
   // The worst row of that group.
   int64_t first_bad_row = -1;
-  // The module it ran in; empty when construct.json does not say.
+  // The module it ran in; empty when construct.json does not name it.
   std::string module;
   bool outside = false;  // construct.json knows the call, and no module around it
 };

@@ -1,8 +1,8 @@
 // A table as an Excel workbook, cell by cell in the order of reading, a sheet for each million
 // rows.
 //
-// Rows leave memory as they come. One thread. Errors: Close tells; what was written before under
-// `path` is the caller's to remove.
+// Rows leave memory as they come. One thread. Errors: Close returns them; the caller removes
+// the partial file under `path`.
 #pragma once
 
 #include <memory>

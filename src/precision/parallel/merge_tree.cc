@@ -128,7 +128,7 @@ void MergeForest::JoinCollections(const std::vector<RankTree*>& trees, int32_t f
     if (other == kNoNode) continue;
     for (const int32_t member : node(other).children) {
       node(member).parent = first;
-      // The calls of a merge's first rank still bear their plain names.
+      // The calls of a merge's first rank still have their plain names.
       for (const int32_t call : node(member).children) {
         if (Find(*trees[0], node(call).name) == kNoNode) continue;
         node(call).name = WithRank(node(call).name, std::to_string(node(call).rank));

@@ -40,7 +40,7 @@ bool IsForwardModule(std::string_view name) {
          name.find_first_not_of("0123456789", at + kForward.size()) == std::string_view::npos;
 }
 
-// Whether a side of the twins says something else than that of the main node, in any row.
+// Whether a side of the twins differs from that of the main node, in any row.
 bool SideDiffers(const std::vector<MergeRow>& main,
                  const std::vector<const std::vector<MergeRow>*>& others) {
   for (const MergeRow& row : main) {
@@ -68,7 +68,7 @@ bool PipelineMerger::AreParts(int32_t main, const std::vector<int32_t>& twins) c
   if (IsLayer(node) && SideDiffers(node.inputs, inputs) && SideDiffers(node.outputs, outputs)) {
     return true;
   }
-  // A backward call may have no output: its forward call tells.
+  // A backward call may have no output: its forward call decides.
   if (!base::Contains(node.name, kBackward)) return false;
   const int32_t forward =
       MergeForest::Find(*trees_[0], base::ReplaceAll(node.name, kBackward, kForward));

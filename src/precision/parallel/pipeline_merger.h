@@ -1,5 +1,5 @@
 // Pipeline parallel ranks: the same wrappers with layers of their own inside. The layers of all
-// ranks are put side by side and numbered anew. Threads: one.
+// ranks are put side by side and renumbered. Threads: one.
 #pragma once
 
 #include <cstdint>

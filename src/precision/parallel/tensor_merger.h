@@ -1,5 +1,5 @@
 // Tensor parallel ranks: the same calls with parts of the numbers. Statistics that differ are put
-// together, and a node says of which ranks and how. Threads: one.
+// together, and a node lists the ranks and the method. Threads: one.
 #pragma once
 
 #include <map>

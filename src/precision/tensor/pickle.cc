@@ -34,7 +34,7 @@ class Machine {
   size_t position() const { return position_; }
 
  private:
-  // Each returns false when the pickle is broken; error_ says more when it knows.
+  // Each returns false when the pickle is broken; error_ has the details, if known.
   bool Step(uint8_t opcode);
   bool Numbers(uint8_t opcode);
   bool Texts(uint8_t opcode);
@@ -397,7 +397,7 @@ bool Machine::RareOnes(uint8_t opcode) {
       const PicklePtr list = Make(Kind::kList);
       return PopToMark(&list->items) && Push(list);
     }
-    case 0x92:  // NEWOBJ_EX: arguments by name say nothing about tensors
+    case 0x92:  // NEWOBJ_EX: arguments by name are not used for tensors
       return Pop(&value) && Pop(&value) && Pop(&function) &&
              PushResult(RebuildPickled(function, value, pool_, rules_));
     case '1':  // POP_MARK

@@ -47,7 +47,8 @@ Result<Tensor> OpenOf(const TensorSource& source, const DumpRow& row, bool is_ta
                  : OpenFile(source, row.data_name, is_target);
 }
 
-// Calls whose outputs are longer than what they computed, and the argument that tells how long.
+// Calls whose outputs are longer than what they computed, and the argument that gives the valid
+// length.
 struct GroupedCall {
   std::string_view api;
   std::string_view argument;

@@ -1,4 +1,4 @@
-// Waiting and transfer of a collective, told apart by when each rank of its group arrived.
+// Waiting and transfer of a collective, separated by when each rank of its group arrived.
 //
 // A collective that needs something of every rank (all-reduce, all-gather, reduce-scatter,
 // all-to-all, barrier) cannot end before the last rank has begun it: until then the others wait,
@@ -6,8 +6,8 @@
 // Collectives of the ranks of a run are matched within a group (communicator and its ranks) in the
 // order of their begins, where kind and size agree and their times have a moment in common. One
 // that another rank lacks (recording began later, records lost) has no such moment, and stays
-// unmatched: nothing is said of it, and the order of the others holds. Of a group of which not all
-// ranks are there nothing is said at all. Clocks of several machines have to agree, or to be
+// unmatched, without a result; the order of the others holds. A group of which ranks are missing
+// has no results at all. Clocks of several machines have to agree, or to be
 // corrected before (host_clocks.h).
 // Units: nanoseconds. Pure, any thread.
 #pragma once

@@ -192,7 +192,7 @@ std::string DescribeClock(std::string_view host, std::string_view ranks, int64_t
 std::vector<std::string> CorrectClocks(std::span<RankArrivals> ranks) {
   std::map<int64_t, std::vector<RankArrivals*>> runs;
   for (RankArrivals& rank : ranks) runs[rank.run].push_back(&rank);
-  std::vector<std::string> said;
+  std::vector<std::string> lines;
   for (auto& [run, members] : runs) {
     // Whose clock is taken for right does not depend on the order in which ranks were opened.
     std::ranges::stable_sort(members, {}, &RankArrivals::rank);
@@ -200,12 +200,12 @@ std::vector<std::string> CorrectClocks(std::span<RankArrivals> ranks) {
     for (const HostClock& clock : clocks) {
       if (clock.ahead_ns == 0) continue;
       for (const size_t place : clock.ranks) Move(*members[place], -clock.ahead_ns);
-      said.push_back(base::Concat(DescribeClock(NameOf(clock, members), RanksOf(clock, members),
-                                                clock.ahead_ns, NameOf(clocks.front(), members)),
-                                  ": waits for ranks are computed without that"));
+      lines.push_back(base::Concat(DescribeClock(NameOf(clock, members), RanksOf(clock, members),
+                                                 clock.ahead_ns, NameOf(clocks.front(), members)),
+                                   ": waits for ranks are computed without that"));
     }
   }
-  return said;
+  return lines;
 }
 
 }  // namespace sonde::recipes

@@ -1,9 +1,9 @@
 // Clocks of hosts that disagree: found by collectives, which end everywhere at about one time.
 //
-//   ahead   of a host: the middle of (its last end - last end of the hosts that are known) over the
+//   ahead   of a host: the median of (its last end - last end of the hosts that are known) over the
 //           collectives that need all ranks of their group; the first rank's host has 0, hosts that
 //           share no collective with it follow those that do
-//   found   from 1 ms on, of three collectives or more, with a middle deviation of a quarter of it
+//   found   from 1 ms on, of three collectives or more, with a median deviation of a quarter of it
 //           at most: what a slow network does to ends is smaller or less even
 // Where no host is known each rank is one, and at least half of its collectives must be impossible:
 // one rank is done with it before another begins. Units: nanoseconds. Pure, any thread.
@@ -36,13 +36,13 @@ struct HostClock {
   std::vector<size_t> ranks;  // places in what FindHostClocks was given
   int64_t ahead_ns = 0;       // 0 where nothing was found
   int64_t deviation_ns = 0;
-  size_t count = 0;  // collectives that tell it
+  size_t count = 0;  // collectives that show it
 };
 
 // Of the hosts that can be compared; the first rank's comes first.
 std::vector<HostClock> FindHostClocks(std::span<const RankOnHost> ranks);
 
-// The host that a trace was recorded on; "" where it does not say.
+// The host that a trace was recorded on; "" where it is unknown.
 std::string HostOf(const TraceData& data);
 
 // "the clock of node1 (rank 4,5) is 250.00 ms ahead of that of node0"; `ranks`: as they are shown.
@@ -50,7 +50,7 @@ std::string DescribeClock(std::string_view host, std::string_view ranks, int64_t
                           std::string_view first_host);
 
 // Moves the times of those whose clock is ahead or behind, run by run. Returns a line for each,
-// what it means for the waits among it; how it is left stands in the words of who says it.
+// with the effect on waits; the caller adds how to keep the clocks.
 std::vector<std::string> CorrectClocks(std::span<RankArrivals> ranks);
 
 }  // namespace sonde::recipes

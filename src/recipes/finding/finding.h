@@ -1,4 +1,4 @@
-// What analyses have to say in words: for the terminal, the files, statements and the page alike.
+// Findings of analyses in words: for the terminal, the files, statements and the page alike.
 //
 // A rule makes findings; texts.inc has their texts in both languages, limits.h the limits of the
 // rules with their source. A finding carries the key of its text and the arguments, so that whoever
@@ -24,7 +24,7 @@ struct Finding {
   double confidence = 1;  // 0 to 1: 1 where it was counted and not concluded
   int64_t rank = -1;      // -1: of the whole trace, or of several
   int64_t step = -1;
-  std::string subject;  // what it is about: a code, a request, a share
+  std::string subject;  // its topic: a code, a request, a share
   double value = 0;
   std::string_view unit;
   double limit = 0;
@@ -35,22 +35,22 @@ struct Finding {
   int64_t trace = -1;    // of several traces the one that it is about
 };
 
-#define SONDE_COLUMNS_FINDING(C)                                                         \
-  C(rule, Text, "", KeyOf("rule"), "what found it")                                      \
-  C(severity, Text, "", kLabel, "error, warning or info")                                \
-  C(confidence, Double, "", kLabel, "0 to 1; 1: it was counted and not concluded")       \
-  C(rank, Opt, "", KeyOf("rank"), "rank that it is about")                               \
-  C(step_id, Opt, "", KeyOf("step"), "step that it is about")                            \
-  C(subject, Text, "", KeyOf("subject"), "what it is about: a code, a request, a share") \
-  C(value, Double, "", kNeither, "what was measured, in the unit of the row")            \
-  C(unit, Text, "", kLabel, "of value and limit")                                        \
-  C(limit_value, Double, "", kLabel, "from which on the rule speaks")                    \
-  C(text_key, Text, "", kLabel, "of its text in src/recipes/finding/texts.inc")          \
-  C(arguments, Text, "", kLabel, "what the text is filled with, a JSON list")            \
-  C(evidence, OptText, "", kLabel, "statement whose rows show it")                       \
+#define SONDE_COLUMNS_FINDING(C)                                                   \
+  C(rule, Text, "", KeyOf("rule"), "what found it")                                \
+  C(severity, Text, "", kLabel, "error, warning or info")                          \
+  C(confidence, Double, "", kLabel, "0 to 1; 1: it was counted and not concluded") \
+  C(rank, Opt, "", KeyOf("rank"), "rank that it is about")                         \
+  C(step_id, Opt, "", KeyOf("step"), "step that it is about")                      \
+  C(subject, Text, "", KeyOf("subject"), "its topic: a code, a request, a share")  \
+  C(value, Double, "", kNeither, "what was measured, in the unit of the row")      \
+  C(unit, Text, "", kLabel, "of value and limit")                                  \
+  C(limit_value, Double, "", kLabel, "from which on the rule speaks")              \
+  C(text_key, Text, "", kLabel, "of its text in src/recipes/finding/texts.inc")    \
+  C(arguments, Text, "", kLabel, "what the text is filled with, a JSON list")      \
+  C(evidence, OptText, "", kLabel, "statement whose rows show it")                 \
   C(message, Text, "", kLabel, "the text in English")
 SONDE_RESULT(FindingRow, kFinding, "finding", SONDE_COLUMNS_FINDING,
-             "something that an analysis has to say in words")
+             "a finding of an analysis, in words")
 
 inline constexpr Needs kFindingNeeds =
     Reads<store::RequestRow, store::EngineStepRow, store::RequestStepRow, store::CommunicationOpRow,

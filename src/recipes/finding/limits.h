@@ -1,5 +1,5 @@
-// From when on the rules of findings speak, and where each limit comes from. Included by the rules
-// that use one, and by no header: a new limit compiles these anew and nothing else.
+// Limits from which the rules of findings fire, and their sources. Included by the rules
+// that use one, and by no header: a new limit recompiles only these.
 #pragma once
 
 #include <string_view>
@@ -27,7 +27,7 @@ inline constexpr Limit kCoverageShare = {
     0.99, "", "of what a summary speaks for; what is missing below it may change its figures"};
 inline constexpr Limit kSlowLinkShare = {
     0.2, "",
-    "links of one kind differ by load and distance by a tenth; beyond a fifth of the middle one it "
+    "links of one kind differ by load and distance by a tenth; beyond a fifth of the median it "
     "is worth a look"};
 
 }  // namespace sonde::recipes

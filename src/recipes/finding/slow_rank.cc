@@ -36,7 +36,7 @@ int64_t LowerMedian(std::vector<int64_t> values) {
 void FindSlow(const std::vector<const RankWork*>& ranks, std::vector<Finding>& findings) {
   std::set<int64_t> numbers;
   for (const RankWork* rank : ranks) numbers.insert(rank->rank);
-  // One that is there twice is of two runs that nothing tells apart.
+  // A rank that occurs twice belongs to two runs that cannot be distinguished.
   if (ranks.size() < 2 || numbers.size() < ranks.size()) return;
   const auto* slow = *std::max_element(
       ranks.begin(), ranks.end(),
@@ -104,7 +104,7 @@ Result<TraceFindings> FindingsOf(const store::Store& store) {
 std::vector<Finding> SlowRanks(std::span<const RankWork> ranks) {
   std::map<std::pair<int64_t, int64_t>, std::vector<const RankWork*>> stages;
   for (const RankWork& rank : ranks) {
-    // Of one without a number, or of whose computing nothing was recorded, nothing can be said.
+    // A rank without a number, or without recorded computing, cannot be judged.
     if (rank.rank < 0 || rank.computing_ns <= 0) continue;
     stages[{rank.run, rank.stage}].push_back(&rank);
   }

@@ -1,7 +1,7 @@
 // Which rank of a run is slow, so that the others wait for it.
 //
 // Compared are ranks of one run and one stage of its pipeline: the stages of a model differ. A rank
-// is slow where it computes longer in a step than the middle one by a share (kSlowRankShare), and
+// is slow where it computes longer in a step than the median rank by a share (kSlowRankShare), and
 // the others wait for it: in a step they communicate, while nothing is computed and without what a
 // pipeline receives, longer than it does, by a share of that difference (kWaitedShare). Of each
 // stage the slowest is named. Units: nanoseconds. Pure, any thread.
@@ -32,7 +32,7 @@ RankWork WorkOf(const DeviceView& view);
 
 std::vector<Finding> SlowRanks(std::span<const RankWork> ranks);
 
-// What one trace has to say by itself and for the comparison with others.
+// Findings of one trace by itself, and its data for the comparison with others.
 struct TraceFindings {
   std::vector<Finding> findings;
   RankWork work;

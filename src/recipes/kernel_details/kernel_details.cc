@@ -35,22 +35,22 @@ std::vector<int64_t> WaitTimesNs(std::span<const Interval> sorted) {
 namespace {
 
 // Tasks that are operations of communication, which have rows of their own: kernels of NCCL.
-std::vector<bool> ToldAsOperations(const TraceData& data) {
-  std::vector<bool> told(data.slices.size());
+std::vector<bool> SlicesOfOperations(const TraceData& data) {
+  std::vector<bool> is_operation(data.slices.size());
   for (const store::CommunicationOpRow& op : data.communications) {
-    if (op.slice_id >= 0 && static_cast<size_t>(op.slice_id) < told.size()) {
-      told[static_cast<size_t>(op.slice_id)] = true;
+    if (op.slice_id >= 0 && static_cast<size_t>(op.slice_id) < is_operation.size()) {
+      is_operation[static_cast<size_t>(op.slice_id)] = true;
     }
   }
-  return told;
+  return is_operation;
 }
 
-bool IsTold(const TraceData& data, const std::vector<bool>& told,
-            const store::DeviceTaskRow& task) {
+bool IsOperation(const TraceData& data, const std::vector<bool>& is_operation,
+                 const store::DeviceTaskRow& task) {
   if (data.Name(data.kinds[static_cast<size_t>(task.kind_id)].core) != "COMMUNICATION")
     return false;
-  return task.slice_id >= 0 && static_cast<size_t>(task.slice_id) < told.size() &&
-         told[static_cast<size_t>(task.slice_id)];
+  return task.slice_id >= 0 && static_cast<size_t>(task.slice_id) < is_operation.size() &&
+         is_operation[static_cast<size_t>(task.slice_id)];
 }
 
 }  // namespace
@@ -64,12 +64,12 @@ std::vector<KernelRow> KernelDetails(const DeviceView& view) {
   uint32_t task = 0;
   uint32_t op = 0;
   const auto& kinds = view.data->kinds;
-  const std::vector<bool> told = ToldAsOperations(*view.data);
+  const std::vector<bool> is_operation = SlicesOfOperations(*view.data);
   while (task < tasks.size() || op < ops.size()) {
     // Copies, waits and events of a device's queues are tasks, but no kernels.
     if (task < tasks.size() &&
         (kinds[static_cast<size_t>(tasks[task].kind_id)].core == store::kNone ||
-         IsTold(*view.data, told, tasks[task]))) {
+         IsOperation(*view.data, is_operation, tasks[task]))) {
       ++task;
       continue;
     }

@@ -95,7 +95,7 @@ namespace {
   C(time_ns, Int, "ns", kLabel, "of the Unix epoch")                                          \
   C(device, Text, "", KeyOf("memory_device"), "CPU, NPU:0, ...")                              \
   C(size_bytes, Int, "bytes", kNeither, "allocated; negative: released")                      \
-  C(total_allocated_bytes, Opt, "bytes", kLess, "afterwards; NULL: not told")                 \
+  C(total_allocated_bytes, Opt, "bytes", kLess, "afterwards; NULL: unknown")                  \
   C(total_reserved_bytes, Opt, "bytes", kLess, "afterwards, with what the allocator keeps")   \
   C(total_active_bytes, Opt, "bytes", kLess, "afterwards, with what other streams still use") \
   C(owner, Text, "", KeyOf("operator"), "operator that asked for it, may be empty")           \

@@ -1,4 +1,4 @@
-// The curve of memory as its deliverables tell it (memory_record.csv, table MEMORY_RECORD).
+// The curve of memory as its deliverables show it (memory_record.csv, table MEMORY_RECORD).
 //
 // One row an event, by component. Behind each event of the framework's allocator (PTA) and of the
 // graph engine's (GE) comes the sum over both, PTA+GE: its totals and the last of the other one on
@@ -32,7 +32,7 @@ struct MemoryRecordRow {
 
 std::vector<MemoryRecordRow> MemoryRecord(const TraceData& data);
 
-// What one line of the deliverables says.
+// One line of the deliverables.
 struct MemoryLine {
   std::string_view component;
   int64_t total_allocated = -1;
@@ -43,7 +43,7 @@ struct MemoryLine {
 MemoryLine EventLine(const TraceData& data, const MemoryRecordRow& row);
 MemoryLine SumLine(const TraceData& data, const MemoryRecordRow& row);
 
-// Name of the component of an event or block: PTA where none is told.
+// Name of the component of an event or block: PTA where none is recorded.
 std::string_view MemoryComponent(const TraceData& data, int32_t component);
 // Whether it is part of PTA+GE.
 bool HasSum(std::string_view component);

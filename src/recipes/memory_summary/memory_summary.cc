@@ -90,7 +90,7 @@ namespace {
   C(releases, Int, "", kNeither, "how many")                                                   \
   C(allocated_bytes, Int, "bytes", kLess, "sum of the allocations")                            \
   C(released_bytes, Int, "bytes", kNeither, "sum of the releases")                             \
-  C(peak_allocated_bytes, Opt, "bytes", kLess, "highest total; NULL: not told")                \
+  C(peak_allocated_bytes, Opt, "bytes", kLess, "highest total; NULL: unknown")                 \
   C(peak_reserved_bytes, Opt, "bytes", kLess, "highest total with what the allocator keeps")   \
   C(peak_active_bytes, Opt, "bytes", kLess, "highest total with what other streams still use") \
   C(peak_ns, Opt, "ns", kLabel, "when the first peak was reached, of the Unix epoch")          \

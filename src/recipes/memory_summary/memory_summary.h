@@ -4,7 +4,7 @@
 //                           process (reserved only), others as the trace names them; PTA+GE the sum
 //                           of these two at each moment, where both are there
 //   allocations, releases   number of events; allocated_bytes, released_bytes: their sums
-//   peak_*_bytes            highest total that the allocator told of; -1 where it tells nothing
+//   peak_*_bytes            highest total that the allocator reported; -1: unknown
 //   peak_ns                 when the first peak of the allocated total was reached; -1 unknown
 //   alive_*                 blocks allocated while recording and not released before its end
 // By process, device, component. Sizes in bytes, times in nanoseconds of the Unix epoch. Pure, any

@@ -44,7 +44,7 @@ void TakeMemory(const TraceData& data, RankSummary& summary) {
     summary.peak_reserved_bytes = row.peak_reserved_bytes;
     summary.memory_since_recording = row.device_type == 0;
   }
-  // What keeps nothing back tells 0.
+  // An allocator that keeps nothing back reports 0.
   if (summary.peak_reserved_bytes < summary.peak_memory_bytes) summary.peak_reserved_bytes = -1;
   if (!data.steps.empty()) summary.first_step = data.steps.front().step_id;
 }

@@ -91,9 +91,9 @@ int32_t ModuleCalls::PathOf(int32_t slice_id) const {
 
 std::string_view ModuleCalls::ClassOf(int32_t slice_id) const {
   const store::SliceRow& slice = data_.Slice(slice_id);
-  const std::string_view told = data_.TextArgument(slice.args_id, "class");
+  const std::string_view recorded = data_.TextArgument(slice.args_id, "class");
   std::string_view name = data_.Name(slice.name);
-  if (!told.empty() || !name.starts_with(kInstance)) return told;
+  if (!recorded.empty() || !name.starts_with(kInstance)) return recorded;
   name.remove_prefix(kInstance.size());
   const size_t end = name.find_last_not_of("0123456789");
   const bool has_number = end != std::string_view::npos && end > 0 && end + 1 < name.size();

@@ -4,7 +4,7 @@
 //   device self  device tasks of operators whose innermost open module is this one
 //   device total the same plus those of the modules called inside
 // A module is its path in the model ("layers.0.mlp"); by device total, then host total, descending.
-// Which module is open says the time on the launching thread. Backward operators run outside the
+// The time on the launching thread decides which module is open. Backward operators run outside the
 // module calls and count for none.
 // Units: nanoseconds. Pure, any thread.
 #pragma once

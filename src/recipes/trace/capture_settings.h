@@ -25,7 +25,7 @@ struct CaptureSettings {
   bool with_stack = true;
   bool with_modules = true;
   bool data_simplification = false;       // raw records may go once they are parsed
-  std::vector<std::string> export_types;  // "text", "db"; empty: not said
+  std::vector<std::string> export_types;  // "text", "db"; empty: not set
   std::optional<int64_t> rank;
   int64_t world_size = -1;
   int64_t local_rank = -1;

@@ -184,7 +184,8 @@ class ViewMaker {
     return false;
   }
 
-  // Of steps that overlap each has what is said to belong to it, not all that starts in its time.
+  // Of steps that overlap each has the work that is assigned to it, not all that starts in its
+  // time.
   std::vector<StepTraceRow> RowsOfOwnTasks(size_t index,
                                            const std::vector<StepRange>& steps) const {
     struct Own {
@@ -223,7 +224,7 @@ class ViewMaker {
     const Device& device = view_.devices[index];
     if (!device.is_cpu) {
       std::vector<StepRange> steps = StepsOfAccelerator(index);
-      if (!steps.empty()) return steps;  // else its tasks are not said to belong to any
+      if (!steps.empty()) return steps;  // else its tasks are assigned to none
     }
     std::vector<StepRange> finished;
     std::vector<StepRange> unfinished;
@@ -237,7 +238,7 @@ class ViewMaker {
   }
 
   // A device of its own works behind the host: the step is where the work lies that its tasks and
-  // operations are said to belong to.
+  // operations are assigned to.
   std::vector<StepRange> StepsOfAccelerator(size_t index) const {
     std::map<int64_t, StepRange> ranges;
     const auto cover = [&](int64_t step_id, int64_t ts) {

@@ -2,8 +2,8 @@
 // operations in the ecosystem's form, and numbers that tie host calls to device work.
 //
 // Where the CPU is the device, a process has one device: its number is the local rank (0 where that
-// is unknown), its streams are the threads that run operators. docs/reference/deliverables.md says
-// how each file shows it.
+// is unknown), its streams are the threads that run operators. docs/reference/deliverables.md
+// describes how each file shows it.
 // Pure after Make(), any thread; refers to the TraceData it was made of.
 #pragma once
 
@@ -52,7 +52,7 @@ struct DeviceView {
   // together. Parallel to data.tasks and data.communications.
   std::vector<int64_t> task_flow_ns;
   std::vector<int64_t> communication_flow_ns;
-  // How long each operation waited for the last rank of its group, where a job told it
+  // How long each operation waited for the last rank of its group, where a job computed it
   // (communication/arrivals.h); -1: not known. Parallel to data.communications, or empty.
   std::vector<int64_t> waits_ns;
 

@@ -1,4 +1,4 @@
-// What of a store an analysis reads: loaded is only what it says (TraceData::Load).
+// Which parts of a store an analysis reads: only these are loaded (TraceData::Load).
 //
 //   constexpr Needs kNeeds = Reads<store::DeviceTaskRow, store::TaskKindRow>();
 //
@@ -20,7 +20,7 @@ struct Needs {
   bool order = true;         // TraceData::preorder, op_of_slice, track_begin, stack_begin
   bool bounds = true;        // TraceData::first_ns, last_ns; also ends of what is unfinished
   bool device_times = true;  // Device::overlap, steps
-  bool waits = false;        // DeviceView::waits_ns, where the traces of a job tell them
+  bool waits = false;        // DeviceView::waits_ns, where the traces of a job show them
 
   template <class Row>
   constexpr bool Has() const {

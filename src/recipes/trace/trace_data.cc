@@ -271,7 +271,7 @@ void IndexStacks(TraceData& data) {
   }
 }
 
-// Whether each row stands at the place that its number says.
+// Whether each row is at the place of its number.
 template <class Row, class Number>
 bool IsNumbered(std::span<const Row> rows, Number Row::* number) {
   for (size_t i = 0; i < rows.size(); ++i) {

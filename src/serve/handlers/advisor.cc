@@ -1,7 +1,7 @@
 // GET /api/advisor?trace=&base=&lang=en|zh: what to do about a trace, or, without `trace`, about
 // the ranks of all that are ready (src/advisor), each advice with its evidence and the slices that
-// show it. `base`: the trace that one is compared with. Where nothing can be said the answer tells
-// why.
+// show it. `base`: the trace that one is compared with. Where there is no advice the answer has
+// the reason.
 #include "advisor/advisor.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // GET /api/cluster?mode=&lang=en|zh&limit=: the tables of a mode of `sonde cluster` (src/cluster)
-// over the traces that are ready, and what it has to say. A rank that fails is named, the others
-// count; where no rank holds what the mode needs, the answer says so and has no tables.
+// over the traces that are ready, and its findings. A rank that fails is named, the others
+// count; where no rank holds what the mode needs, the answer has that reason and no tables.
 #include <algorithm>
 
 #include "base/strings.h"
@@ -37,8 +37,8 @@ void Fill(const cluster::RunResult& result, int64_t limit, recipes::Language lan
     message.tables.push_back(TableMessageOf(table, limit));
   }
   for (const recipes::Finding& finding : result.outcome.findings) {
-    FindingMessage& said = message.findings.emplace_back(MessageOf(finding, -1, language));
-    said.evidence.clear();  // a table of this answer
+    FindingMessage& added = message.findings.emplace_back(MessageOf(finding, -1, language));
+    added.evidence.clear();  // a table of this answer
   }
   const auto& notices = result.outcome.notices;
   message.notices.insert(message.notices.end(), notices.begin(), notices.end());

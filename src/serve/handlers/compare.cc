@@ -1,6 +1,6 @@
 // GET /api/compare?base=&comparison=&lang=en|zh: how a step of one trace differs from one of
 // another (src/compare): sentences, stages, causes and the tree. Two traces that hold nothing to
-// compare are an answer that says so.
+// compare are an answer with that reason.
 #include <algorithm>
 #include <array>
 
@@ -53,8 +53,8 @@ void Fill(const std::array<compare::Side, 2>& sides, recipes::Language language,
   }
   const compare::Judgement judgement = compare::Judge(sides[0], sides[1]);
   message.verdict = compare::TextOf(judgement.stages.front().verdict);
-  const std::string said = compare::SentencesOf(judgement, language);
-  for (const std::string_view line : base::Split(said, '\n')) {
+  const std::string sentences = compare::SentencesOf(judgement, language);
+  for (const std::string_view line : base::Split(sentences, '\n')) {
     if (!line.empty()) message.sentences.emplace_back(line);
   }
   for (const compare::Sheet& sheet : compare::ResultSheets(judgement)) {

@@ -1,5 +1,5 @@
-// GET /api/findings?lang=en|zh: what the analyses of all traces that are ready have to say, what
-// weighs most first.
+// GET /api/findings?lang=en|zh: the findings of the analyses of all traces that are ready, the most
+// important first.
 #include <algorithm>
 
 #include "base/strings.h"
@@ -18,7 +18,7 @@ int Weight(const FindingMessage& message) {
 
 using Found = std::shared_ptr<const recipes::TraceFindings>;
 
-// Of each trace what it has to say, which is looked for once.
+// The findings of each trace, which are computed once.
 Result<std::vector<Found>> FindingsOf(const std::vector<std::shared_ptr<const Trace>>& traces) {
   std::vector<Found> found(traces.size());
   std::vector<std::shared_ptr<const Trace>> missing;

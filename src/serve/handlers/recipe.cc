@@ -1,8 +1,8 @@
 // GET /api/recipe?trace=&name=&limit=: the first rows of an analysis (src/recipes) with what its
 // columns mean. GET /api/results?traces=&name=&limit=: those of several traces in one answer;
-// `traces`: "0-15,20". One that fails says why in its part, and where the answer grows too long the
-// others are left out, to be asked for again. GET /api/recipes: which there are. Rows are kept
-// while there is room for them.
+// `traces`: "0-15,20". One that fails has the reason in its part, and where the answer grows too
+// long the others are left out, to be asked for again. GET /api/recipes: which there are. Rows are
+// kept while there is room for them.
 #include <algorithm>
 #include <chrono>
 #include <set>
@@ -51,7 +51,7 @@ std::string KeyOfRows(const Trace& trace, const recipes::Recipe& recipe, int64_t
                       std::to_string(limit), "/", std::to_string(among));
 }
 
-// What is said of the clocks of traces by which waits are told: a line each.
+// Notices about the clocks of traces that waits are computed from: a line each.
 std::string KeyOfClocks(const recipes::Recipe& recipe,
                         const std::vector<std::shared_ptr<const Trace>>& all) {
   std::string key = base::Concat("clocks/", recipe.result->name);
@@ -71,7 +71,7 @@ void TakeRows(std::string remembered, ResultPartMessage& part) {
 }
 
 // Fills the rows, or the error, of the parts of these traces. Where rows depend on the other traces
-// (Needs::waits), on all that are ready, whichever were asked for. Returns what is said of their
+// (Needs::waits), on all that are ready, whichever were asked for. Returns notices about their
 // clocks.
 std::vector<std::string> FillParts(Session& session, const recipes::Recipe& recipe, int64_t limit,
                                    std::span<const std::shared_ptr<const Trace>> traces,
@@ -102,12 +102,12 @@ std::vector<std::string> FillParts(Session& session, const recipes::Recipe& reci
     if (at < places.size()) TakeRows(std::move(kept), parts[places[at]]);
     return {};
   };
-  std::vector<std::string> said;
+  std::vector<std::string> lines;
   const auto statuses = OverTraces(in_hand, recipe.needs, fill,
-                                   [&](std::string_view line) { said.emplace_back(line); });
+                                   [&](std::string_view line) { lines.emplace_back(line); });
   for (size_t at = 0; at < places.size(); ++at) parts[places[at]].error = statuses[at].message();
-  if (!said.empty()) session.Remember(clocks, base::Join(said, "\n"));
-  return said;
+  if (!lines.empty()) session.Remember(clocks, base::Join(lines, "\n"));
+  return lines;
 }
 
 // "0-15,20", each once.

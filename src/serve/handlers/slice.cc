@@ -95,8 +95,8 @@ void AddLink(std::string kind, bool out, SliceRefMessage slice, SliceMessage& me
       {.kind = std::move(kind), .out = out, .slice = std::move(slice), .step = -1, .rank = -1});
 }
 
-// Pairs of a kind and the slice at the other end, as a statement gives them; one that an earlier
-// statement told of is not told again.
+// Pairs of a kind and the slice at the other end, as a statement gives them; pairs of an earlier
+// statement are not repeated.
 Status AddFlows(const Trace& trace, const std::string& sql, bool out, SliceMessage& message) {
   SONDE_ASSIGN_OR_RETURN(const ResultTable rows, trace.tables->Query(sql));
   const auto known = message.flows;
@@ -116,8 +116,8 @@ Status AddFlows(const Trace& trace, const std::string& sql, bool out, SliceMessa
   return {};
 }
 
-// Steps are told apart by number and rank, engines' steps by number and engine; links stand in the
-// order of time.
+// Steps are distinguished by number and rank, engines' steps by number and engine; links stand in
+// the order of time.
 Status NumberFlows(const Trace& trace, SliceMessage& message) {
   std::vector<std::string> ids;
   for (const FlowEndMessage& flow : message.flows) ids.push_back(std::to_string(flow.slice.id));
@@ -203,7 +203,7 @@ Status AddSelf(const Trace& trace, SliceMessage& message) {
 }
 
 // A request has a span of its own among those of all, and a slice of the front-end that served it:
-// what is known of the request, and the steps that it took part in, are told at both.
+// what is known of the request, and the steps that it took part in, are shown at both.
 Status AddRequest(const Trace& trace, SliceMessage& message) {
   const SliceRefMessage& slice = message.slice;
   const std::string where = Concat("slice_id = ", std::to_string(slice.id),

@@ -1,4 +1,4 @@
-// Made from src/serve/messages.h: `make golden` writes it anew.
+// Made from src/serve/messages.h: `make golden` rewrites it.
 
 export type Cell = string | number | boolean | null;
 
@@ -347,7 +347,7 @@ export interface FindingMessage {
   unit: string;
   /** from which on the rule speaks */
   limit: number;
-  /** in the language that was asked for */
+  /** in the requested language */
   text: string;
   /** statement whose rows show it, may be empty */
   evidence: string;
@@ -356,7 +356,7 @@ export interface FindingMessage {
 export interface AdviceMessage {
   /** as import_issue has it: in English */
   advice: string;
-  /** in the language that was asked for */
+  /** in the requested language */
   text: string;
 }
 
@@ -393,7 +393,7 @@ export interface ClusterMessage {
   ranks: ClusterRankMessage[];
   /** as the mode gives them */
   tables: ClusterTableMessage[];
-  /** what it has to say, in words */
+  /** in words */
   findings: FindingMessage[];
   /** a line each: what was left out */
   notices: string[];
@@ -408,14 +408,14 @@ export interface ComparisonMessage {
   missing: string;
   /** of a step: changed, unchanged, too noisy to tell, ... */
   verdict: string;
-  /** what it says, in the language asked for */
+  /** its conclusions, in the requested language */
   sentences: string[];
   /** compare_stage, compare_cause and the others of two traces */
   tables: ClusterTableMessage[];
 }
 
 export interface RuleSheetMessage {
-  /** in the language asked for */
+  /** in the requested language */
   name: string;
   /** their names */
   columns: string[];
@@ -434,7 +434,7 @@ export interface RuleAdviceMessage {
   section: string;
   /** that it is about, -1 all */
   trace: number;
-  /** in the language asked for, as all texts */
+  /** in the requested language, as all texts */
   title: string;
   /** what was found */
   description: string;
