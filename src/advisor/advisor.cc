@@ -52,7 +52,8 @@ std::vector<Measured> MeasuredOf(const std::vector<StepOfRank>& steps, double St
   return values;
 }
 
-// What the steps take longer than those of the benchmark, rank by rank and step by step in order.
+// How much longer the steps take than those of the benchmark, rank by rank and step by step in
+// order.
 std::vector<Measured> Longer(const std::vector<StepOfRank>& steps,
                              const std::vector<StepOfRank>& benchmark, double StepOfRank::* us) {
   std::vector<Measured> values;
@@ -246,7 +247,7 @@ class Adviser {
     return false;
   }
 
-  // What could not be read takes part in no rule.
+  // Unreadable files take part in no rule.
   Status ReportIssues(const std::string& path, const store::JointStore& store) {
     SONDE_ASSIGN_OR_RETURN(
         const store::ResultTable issues,

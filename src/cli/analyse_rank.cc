@@ -74,7 +74,7 @@ class RankExport {
         is_whole_(is_whole) {}
 
   // The store's file is for later questions: where nobody asks it now, it is made behind the
-  // deliverables, or beside them where they leave processors idle.
+  // deliverables, or in parallel where they leave processors idle.
   Status RunAndPublish() {
     const bool is_asked = std::any_of(types_.begin(), types_.end(), [](const auto& type) {
       return exporters::FindExporter(type)->queries_store;
@@ -277,7 +277,7 @@ Result<AnalysedRank> AnalyseRank(const importers::TraceSource& source,
   if (options.only_missing && options.output_folder.empty() && IsAnalysed(span_folder)) {
     return SummariseOnly(source, span_folder, options.threads);
   }
-  // What other tools wrote is only read.
+  // Files of other tools are only read.
   if (!source.importer->is_ours && options.output_folder.empty()) {
     return base::InvalidArgumentError(
         Concat("these are ", source.importer->what,

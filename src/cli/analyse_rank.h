@@ -20,12 +20,12 @@ namespace sonde::cli {
 
 struct AnalyseOptions {
   std::vector<std::string> export_types;  // empty: from the capture's settings, else text
-  std::string output_folder;              // "": beside the capture
+  std::string output_folder;              // "": next to the capture
   int threads = 1;                        // for one rank
   // Remove the raw records of the capture when all is there; none: from its settings. Never
   // with an output folder, for a recording that has not ended, or where records were bad.
   std::optional<bool> data_simplification = std::nullopt;
-  // Deliverables that are there, beside the capture, stay as they are: only the summary is made.
+  // Existing deliverables next to the capture stay: only the summary is made.
   bool only_missing = false;
 };
 
@@ -45,7 +45,7 @@ struct AnalysedRank {
   std::string store_path;
 };
 
-// Whether the deliverables of a capture lie beside it, whole.
+// Whether the complete deliverables of a capture are next to it.
 bool IsAnalysed(const std::string& span_folder);
 
 Result<AnalysedRank> AnalyseRank(const importers::TraceSource& source,

@@ -143,15 +143,15 @@ std::string Memory(std::span<const AnalysedRank> ranks) {
   for (size_t i = 0; i < ranks.size(); ++i) {
     const RankSummary& summary = ranks[i].summary;
     if (summary.peak_memory_bytes < 0) continue;
-    std::vector<std::string> beside;
+    std::vector<std::string> others;
     if (summary.peak_reserved_bytes >= 0) {
-      beside.push_back(Concat("reserved ", Bytes(summary.peak_reserved_bytes)));
+      others.push_back(Concat("reserved ", Bytes(summary.peak_reserved_bytes)));
     }
     if (summary.peak_process_bytes >= 0) {
-      beside.push_back(Concat("process ", Bytes(summary.peak_process_bytes)));
+      others.push_back(Concat("process ", Bytes(summary.peak_process_bytes)));
     }
     peaks.push_back(Concat(names[i], " ", Bytes(summary.peak_memory_bytes),
-                           beside.empty() ? "" : Concat(" (", base::Join(beside, ", "), ")")));
+                           others.empty() ? "" : Concat(" (", base::Join(others, ", "), ")")));
     if (!summary.memory_since_recording || !since.empty()) continue;
     since = " since recording began";
     if (summary.first_step) {
@@ -162,7 +162,7 @@ std::string Memory(std::span<const AnalysedRank> ranks) {
   return Concat("\nMemory at its peak", since, ": ", base::Join(peaks, ", "), "\n");
 }
 
-// What the summary speaks for, of all ranks together: first of all.
+// Coverage of the summary, of all ranks together; comes first.
 std::string Covered(std::span<const AnalysedRank> ranks) {
   std::vector<std::pair<std::string_view, std::pair<int64_t, int64_t>>> sums;
   for (const AnalysedRank& rank : ranks) {

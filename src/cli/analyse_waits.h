@@ -1,4 +1,4 @@
-// What each rank waited for the others in collectives, once all ranks that were named are analysed:
+// Time that each rank waited for the others in collectives, once all named ranks are analysed:
 // shown in the summary, and written into their deliverables.
 //
 // One thread. A rank whose files cannot be written again keeps them, with a notice.

@@ -27,7 +27,7 @@ namespace {
 
 using base::Concat;
 
-// What was asked for: a mode of ours, or one that stands for a recipe of the user.
+// The requested mode: one of ours, or one for a recipe of the user.
 struct Asked {
   const cluster::Mode* mode = nullptr;
   cluster::Mode of_user;

@@ -1,5 +1,5 @@
 // `sonde probe acc_check`, `reproduce` and `api_precision_compare`: calls of a dump by themselves.
-// What needs torch is done in Python (python/sonde/torch/check); here its numbers are judged.
+// The work with torch is done in Python (python/sonde/torch/check); here its numbers are judged.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>

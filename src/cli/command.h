@@ -1,4 +1,4 @@
-// What a subcommand of `sonde` is.
+// A subcommand of `sonde`.
 //
 // A new one is a file cmd_<name>.cc that defines `Command <Name>Command()`, and its line in the
 // list of commands.cc. The file includes CLI11, declares its options in a function, and returns
@@ -38,7 +38,7 @@ inline constexpr int kExitOk = 0;
 inline constexpr int kExitFailure = 1;
 inline constexpr int kExitUsage = 2;
 
-// What main() knows and hands to the commands; constant while one runs.
+// Data that main() passes to the commands; constant while one runs.
 struct Context {
   Layout layout;
   std::string_view command_name;          // "run"

@@ -1,4 +1,4 @@
-// What `sonde doctor` finds: one finding a subject, and the screen made of them.
+// Findings of `sonde doctor`: one for each subject, and the screen made of them.
 //
 // Checks look and report; none changes anything. Those that depend on the machine take what they
 // look at as parameters where a test needs to set it.

@@ -161,7 +161,7 @@ void ExplainSelfTest(const JsonValue& checks, std::vector<Finding>& out) {
                                                      std::to_string(checks.Size()), " passed")});
 }
 
-// What is changed in torch and in servers while they are recorded, by the names in their sources.
+// Changes in torch and in servers while they are recorded, by the names in their sources.
 void ExplainHosts(const JsonValue& hosts, std::vector<Finding>& out) {
   for (const JsonValue& host : hosts.Elements()) {
     const std::string subject = Concat("Inside ", Text(host, "package"));

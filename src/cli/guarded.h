@@ -2,7 +2,7 @@
 // its own, and when that crashes over one thing, this one is found, left out and named, and the
 // work is done again for the others.
 //
-// What a crash is: an end by a signal of a fault (SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT). Other
+// A crash is an end by a signal of a fault (SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT). Other
 // ends (Ctrl+C, kill, the kernel out of memory) end this process in the same way. The process at
 // work ends with this one.
 // Threads: call it while no other thread runs; `work` may start as many as it likes.

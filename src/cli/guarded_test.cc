@@ -61,7 +61,7 @@ TEST_F(GuardedTest, WithoutACrashTheStatusIsThatOfTheWork) {
   for (size_t place = 0; place < 3; ++place) EXPECT_TRUE(IsDone(place));
 }
 
-TEST_F(GuardedTest, WhatCrashesIsFoundAndTheOthersAreDone) {
+TEST_F(GuardedTest, CrashingItemsAreFoundAndTheOthersAreDone) {
   const auto result = RunGuarded(5, Work({1, 3}));
   ASSERT_TRUE(result.ok()) << result.status().message();
   ASSERT_EQ(result->crashes.size(), 2U);

@@ -5,7 +5,7 @@
 
 namespace sonde::cli {
 
-// What was found otherwise than it was named, and what lies there and is no trace.
+// Traces found under other paths than named, and files that are no trace.
 void NotifyOfJob(const job::Job& job);
 
 }  // namespace sonde::cli

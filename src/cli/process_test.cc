@@ -35,7 +35,7 @@ TEST(CaptureOutput, TakesBothStreamsAndTheStatus) {
   EXPECT_EQ(CaptureOutput({"sh", "-c", "kill -9 $$"}, {}, 20)->exit_status, 137);
 }
 
-TEST(CaptureOutput, KillsWhatTakesTooLong) {
+TEST(CaptureOutput, KillsProgramsAfterTheTimeout) {
   const int64_t begin_ns = base::MonotonicRawNs();
   const auto output = CaptureOutput({"sh", "-c", "sleep 60 & sleep 60"}, {}, 1);
   EXPECT_EQ(output.status().code(), StatusCode::kUnavailable);

@@ -1,5 +1,5 @@
-// What `sonde run` checks and sets for precision dumps (`--dump-config FILE`) and for packages that
-// Sonde stands in for (`--provide NAME`).
+// Checks and settings of `sonde run` for precision dumps (`--dump-config FILE`) and for packages
+// that Sonde stands in for (`--provide NAME`).
 //
 // Errors: kInvalidArgument and kNotFound with one line for people, before anything is started. The
 // start-up hook in the Python process checks the configuration's fields thoroughly.

@@ -40,7 +40,7 @@ struct RunList {
 
 RunList ParseRunList(std::string_view text);
 
-// What is missing of a run that recorded something, one line each: changes of a host that failed,
+// Missing parts of a run that recorded something, one line each: changes of a host that failed,
 // and those that were wanted and made in no process.
 std::vector<std::string> MissingLines(const RunList& list);
 

@@ -44,7 +44,7 @@ TEST(RunList, EmptyOrTornListsAreNoError) {
   EXPECT_TRUE(ParseRunList("\n\n\t\n").Empty());
 }
 
-TEST(RunList, SaysWhyNothingWasRecorded) {
+TEST(RunList, ReportsWhyNothingWasRecorded) {
   const auto reason = [](std::string_view text) {
     return NothingRecordedReason(ParseRunList(text));
   };
@@ -61,7 +61,7 @@ TEST(RunList, SaysWhyNothingWasRecorded) {
   EXPECT_THAT(reason("control\t1\tx\nfailed\t1\tno space\n"), HasSubstr("no space"));
 }
 
-TEST(RunList, NamesWhatIsMissingOfARecording) {
+TEST(RunList, NamesMissingPartsOfARecording) {
   const RunList list = ParseRunList(
       "capture\t10\t/p/a_ascend_pt\n"
       "wanted\t1\tengine steps\n"
@@ -76,7 +76,7 @@ TEST(RunList, NamesWhatIsMissingOfARecording) {
   EXPECT_THAT(MissingLines(ParseRunList("seam\t1\ta\nwanted\t2\ta\n")), ElementsAre());
 }
 
-TEST(RunList, ADumpIsNoFailureAndARefusedSessionIsTold) {
+TEST(RunList, ADumpIsNoFailureAndARefusedSessionIsReported) {
   const auto reason = [](std::string_view text) {
     return NothingRecordedReason(ParseRunList(text));
   };

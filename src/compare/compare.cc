@@ -38,7 +38,7 @@ Result<Sides> Load(const Request& request, const job::NoticeSink& notify) {
     const std::scoped_lock lock(mutex);
     notify(line);
   };
-  // What is read twice is kept, and opened the second time.
+  // A trace that is read twice is kept, and opened the second time.
   const int at_once = is_one_path ? 1 : request.threads;
   base::ParallelFor(is_one ? 1 : 2, {.max_threads = at_once}, [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {
@@ -85,8 +85,8 @@ class Comparer {
                     "; 'sonde analyse' explains them"));
     }
     // The verdict asks nothing of the sheets.
-    base::TaskGroup beside(threads_);
-    beside.Run([this] { report_.judgement = Judge(base_, comparison_, trees_); });
+    base::TaskGroup background(threads_);
+    background.Run([this] { report_.judgement = Judge(base_, comparison_, trees_); });
     if (all || options_.profiling) AddOverall();
     if (all || options_.communication) AddCommunication();
     const bool needs_pairs = AddModules(all || options_.operators);
@@ -97,10 +97,10 @@ class Comparer {
     if (all || options_.memory) AddMemory();
     if (all || options_.api) AddApi();
     if (all || options_.kernels) AddKernels();
-    beside.Wait();
+    background.Wait();
     ReportDoubts();
     report_.more = ResultSheets(report_.judgement);
-    // What neither side has is no table.
+    // No table for data that neither side has.
     std::erase_if(report_.more, [](const Sheet& sheet) {
       const std::string_view name = ResultOf(sheet).name;
       return sheet.rows.empty() &&
@@ -139,7 +139,7 @@ class Comparer {
     }
   }
 
-  // What is missing is named with the side that lacks it.
+  // Missing data is named with the side that lacks it.
   void Add(Sheet sheet, std::string_view wanted, bool base_has, bool comparison_has) {
     if (!sheet.rows.empty()) {
       report_.sheets.push_back(std::move(sheet));

@@ -101,14 +101,14 @@ Status Round(const std::string& span, const std::string& form, int threads, int6
   Status published;
   sonde::base::TaskGroup background(threads);
   const auto* const exporter = sonde::exporters::FindExporter(form);
-  const bool beside = sonde::exporters::LeavesIdle(*exporter, threads);
-  if (beside) background.Run([&] { published = imported.store->Publish(); });
+  const bool in_parallel = sonde::exporters::LeavesIdle(*exporter, threads);
+  if (in_parallel) background.Run([&] { published = imported.store->Publish(); });
   SONDE_RETURN_IF_ERROR(exporter->run(context));
   watch.Lap(form.c_str());
   SONDE_RETURN_IF_ERROR(output.Commit());
   watch.Lap("commit");
   background.Wait();
-  if (!beside) published = imported.store->Publish();
+  if (!in_parallel) published = imported.store->Publish();
   SONDE_RETURN_IF_ERROR(published);
   watch.Lap("rest of the store");
   watch.Finish(ops);

@@ -1,4 +1,4 @@
-// What an exporter is: a form of deliverables made of the store of one rank.
+// An exporter: a form of deliverables made of the store of one rank.
 //
 // An exporter writes the files of one format into the folders of its context, and nothing else. It
 // reads the shared tables; it does not print. How to add one: docs/how-to/add-an-exporter.md.
@@ -17,7 +17,7 @@ namespace sonde::exporters {
 
 struct ExportContext {
   const recipes::DeviceView& view;  // of the rank; view.data are its tables
-  std::string span_folder;          // what lies beside ASCEND_PROFILER_OUTPUT goes here
+  std::string span_folder;          // for files next to ASCEND_PROFILER_OUTPUT
   std::string output_folder;        // becomes ASCEND_PROFILER_OUTPUT; "" where not wanted
   std::string span_name;            // name of the span folder, for file names
   int threads = 1;
@@ -29,11 +29,11 @@ struct ExportContext {
   const recipes::TraceData& data() const { return *view.data; }
 };
 
-// What files take for a row, at least: of traces without names and arguments. Text and databases
+// Least size of a row in files: of traces without names and arguments. Text and databases
 // of real ones took 1.5 to 4.4 times the sum.
 struct LeastBytes {
   int64_t slice = 0;
-  int64_t framework_op = 0;  // beside its slice
+  int64_t framework_op = 0;  // in addition to its slice
   int64_t device_task = 0;   // the same
 };
 

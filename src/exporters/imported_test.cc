@@ -1,4 +1,4 @@
-// Recipes on imported sets give what the files of the sets themselves say: each figure is compared
+// Recipes on imported sets give the figures of the files of the sets: each figure is compared
 // with the cells of the deliverable that holds it (imported_set.h). Skipped where data is absent.
 #include <gtest/gtest.h>
 

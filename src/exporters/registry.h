@@ -14,7 +14,7 @@ std::span<const Exporter> Exporters();
 const Exporter* FindExporter(std::string_view name);
 // That the files of a trace take on disk, at the least.
 uint64_t LeastBytesOf(const Exporter& exporter, const recipes::TraceData& data);
-// Whether an exporter that may use `threads` (0: all processors) leaves one for work beside it.
+// Whether an exporter that may use `threads` (0: all processors) leaves one for parallel work.
 bool LeavesIdle(const Exporter& exporter, int threads);
 
 }  // namespace sonde::exporters

@@ -1,4 +1,4 @@
-// What recipes say they need of a store is enough: on real traces, their results are those of the
+// The declared needs of recipes are complete: on real traces, their results are those of the
 // whole store. A statement gives the same rows.
 //
 // Real data: SONDE_SHARED_DATA; skipped where it is absent.
@@ -41,7 +41,7 @@ class ResultsOf : public ::testing::TestWithParam<const char*> {
   std::unique_ptr<store::Store> store_;
 };
 
-TEST_P(ResultsOf, NeedNoMoreThanTheySay) {
+TEST_P(ResultsOf, NeedOnlyTheDeclaredTables) {
   const auto whole = recipes::TraceData::Load(*store_, 1);
   ASSERT_TRUE(whole.ok()) << whole.status().message();
   const auto view = recipes::DeviceView::Make(*whole);

@@ -140,7 +140,7 @@ TEST_F(ForEachTraceTest, AFileThatIsGoneFailsItsTracesAlone) {
   EXPECT_TRUE(busy.failures[0].path.ends_with("rank40.json"));
 }
 
-TEST_F(ForEachTraceTest, WhatExceedsTheBoundIsReadByItself) {
+TEST_F(ForEachTraceTest, ATraceBeyondTheBoundIsReadByItself) {
   for (int rank = 0; rank < 4; ++rank) WriteLarge(rank);
   const JobFiles files = Files();
   const uint64_t bytes = base::FileSize(files.files[0].path).value_or(0);
@@ -194,18 +194,18 @@ TEST_F(ForEachTraceTest, NoTraceIsBegunAfterCancelling) {
   EXPECT_EQ(busy.failures[0].why.code(), base::StatusCode::kCancelled);
 }
 
-TEST_F(ForEachTraceTest, WhatLiesBeforeIsDoneWhenItIsSaid) {
+TEST_F(ForEachTraceTest, EarlierPlacesAreDoneWhenReported) {
   WriteAll(130);  // three packs
   const JobFiles files = Files();
   std::vector<std::atomic<bool>> done(130);
-  size_t told = 0;
+  size_t reported = 0;
   const auto failures = RunOverTraces(files.files, kTasks,
                                       {.threads = 2,
                                        .when_done =
                                            [&](size_t places) {
-                                             EXPECT_GE(places, told);
-                                             for (; told < places; ++told) {
-                                               EXPECT_TRUE(done[told]);
+                                             EXPECT_GE(places, reported);
+                                             for (; reported < places; ++reported) {
+                                               EXPECT_TRUE(done[reported]);
                                              }
                                            }},
                                       [&](const TraceInHand&, size_t place) -> Status {
@@ -213,7 +213,7 @@ TEST_F(ForEachTraceTest, WhatLiesBeforeIsDoneWhenItIsSaid) {
                                         return {};
                                       });
   EXPECT_TRUE(failures.empty());
-  EXPECT_EQ(told, 130U);
+  EXPECT_EQ(reported, 130U);
 }
 
 TEST_F(ForEachTraceTest, RowsOfResultsOutliveTheirTrace) {

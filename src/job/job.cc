@@ -42,7 +42,7 @@ void ReportDeeperTraces(const std::string& named, const std::vector<TraceSource>
   notices.push_back(Concat("found deeper than '", named, "': ", first, more));
 }
 
-// What was left out of traces that were found, and folders that are none yet, each in a sentence.
+// Parts of found traces that were left out, and folders that are no trace yet, each in a sentence.
 void ReportLeftOut(const std::vector<TraceSource>& traces, Job& job) {
   for (const TraceSource& trace : traces) {
     if (trace.importer->left_out == nullptr) continue;

@@ -109,7 +109,7 @@ TEST_F(JobTest, NumbersCountByRunAndRank) {
   EXPECT_NE(job.notices[0].find("found deeper"), std::string::npos) << job.notices[0];
 }
 
-TEST_F(JobTest, WhatIsNamedTwiceCountsOnceAndIsSaid) {
+TEST_F(JobTest, TracesNamedTwiceCountOnceWithANotice) {
   const std::string path = Write("rank0.json", 0);
   Write("rank1.json", 1);
   std::filesystem::create_symlink(path, folder_.File("link.json"));
@@ -160,7 +160,7 @@ TEST_F(JobTest, CopiesOfATraceCountOnce) {
   }));
 }
 
-TEST_F(JobTest, AReasonThatHoldsForSeveralIsSaidOnce) {
+TEST_F(JobTest, ACommonReasonIsReportedOnce) {
   std::vector<TraceFailure> failures;
   for (const char* path : {"/a", "/b", "/c"}) {
     failures.push_back({path, base::CorruptDataError(base::Concat("cannot open '", path, "'"))});

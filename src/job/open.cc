@@ -178,7 +178,7 @@ store::JointOptions StatementsOf(const std::vector<store::StoreFile>& files,
 }
 
 // The store that a trace has by its name, if it is still that of the files as they are now; a
-// capture's lies beside it.
+// capture's is next to it.
 std::optional<importers::NamedStore> FindNamedStore(const importers::TraceSource& source) {
   if (!source.importer->is_ours) return importers::FindCachedStore(source);
   const std::string path = importers::StorePath(source);

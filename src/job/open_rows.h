@@ -1,7 +1,7 @@
 // Opens the traces of a job for who reads their rows and asks no statements.
 //
 // As OpenFiles (open.h), but small traces of others lie in packs however few they are: eight with a
-// store each cost more to make and to read than sixty-four in a pack. Captures have stores beside
+// store each cost more to make and to read than sixty-four in a pack. Captures have stores next to
 // them. Small traces that are in no pack yet, and whose importer reads by table, have none made:
 // what one analysis asks for is read from their files about as fast as from a pack. Copies of a
 // trace are there as often as they were found: a rank each.

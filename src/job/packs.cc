@@ -59,7 +59,7 @@ Result<std::shared_ptr<const store::RowTables>> RowsOf(const store::Store& store
   return std::shared_ptr<const store::RowTables>(std::move(tables));
 }
 
-// What is wrong with the data stays so; else another try may be better.
+// Faults of the data stay; after other errors another try may succeed.
 bool IsOfTheData(const Status& why) {
   switch (why.code()) {
     case base::StatusCode::kCorruptData:

@@ -108,14 +108,14 @@ void ExpectSameRows(const Job& job) {
   }
 }
 
-TEST_F(PacksTest, HoldWhatStoresHoldOfTracesOfPyTorch) {
+TEST_F(PacksTest, HoldTheSameAsStoresOfPyTorchTraces) {
   ExpectSameRows(FindJob({SharedDataFolder() + "/field/14-serving-folder",
                           SharedDataFolder() + "/field/13-merged-ranks",
                           SharedDataFolder() + "/field/04-equal-times",
                           SharedDataFolder() + "/field/20-host-runs-ahead"}));
 }
 
-TEST_F(PacksTest, HoldWhatStoresHoldOfDeliverablesOfAscend) {
+TEST_F(PacksTest, HoldTheSameAsStoresOfAscendDeliverables) {
   ExpectSameRows(FindJob({SharedDataFolder() + "/ascend_pt/text/level1",
                           SharedDataFolder() + "/ascend_pt/db/level1"}));
 }
@@ -134,7 +134,7 @@ TEST_F(PacksTest, RowsOfFilesOfOthersNeedNoDatabase) {
   }
 }
 
-TEST_F(PacksTest, HoldWhatStoresHoldOfCaptures) {
+TEST_F(PacksTest, HoldTheSameAsStoresOfCaptures) {
   std::vector<std::string> spans;
   for (const int rank : {0, 1}) {
     importers::testing::CaptureBuilder capture;
@@ -279,7 +279,7 @@ TEST_F(PacksTest, AnotherRunDoesNotDoubleRows) {
   EXPECT_EQ(number("SELECT count(DISTINCT run) FROM trace WHERE rank = 7"), 2);
 }
 
-TEST_F(PacksTest, WhatCannotBeReadIsSaidAgainAtEachOpening) {
+TEST_F(PacksTest, UnreadableTracesAreReportedAtEachOpening) {
   for (int rank = 0; rank < 40; ++rank) Write(rank);
   Job job = FindAll();
   importers::Importer broken = *job.traces[3].source.importer;
@@ -303,7 +303,7 @@ TEST_F(PacksTest, WhatCannotBeReadIsSaidAgainAtEachOpening) {
   open();
 }
 
-TEST_F(PacksTest, WhatMayGoBetterIsTriedAgain) {
+TEST_F(PacksTest, FailuresThatMayPassAreRetried) {
   for (int rank = 0; rank < 40; ++rank) Write(rank);
   Job job = FindAll();
   importers::Importer broken = *job.traces[4].source.importer;
@@ -319,7 +319,7 @@ TEST_F(PacksTest, WhatMayGoBetterIsTriedAgain) {
   EXPECT_TRUE(second->is_whole);
 }
 
-TEST_F(PacksTest, AreMadeOnceAndAnewWhenATraceChanges) {
+TEST_F(PacksTest, AreMadeOnceAndAgainWhenATraceChanges) {
   for (int rank = 0; rank < 40; ++rank) Write(rank);
   const auto cached = [&] {
     return base::ListDirectory(folder_.File("cache/sonde/stores"))->size();

@@ -1,10 +1,10 @@
 // Which traces of a job are of one launch of a program.
 //
-// What is known before anything is imported: folder, rank, and, where the name is one that
+// Data known before anything is imported: folder, rank, and, where the name is one that
 // profilers give (<host>_<pid>_<time>...), process and time. In one run no rank occurs twice,
 // but for sessions of one process. In a folder a rank that comes again begins a new run, in the
 // order of time where names give it; runs of several folders (a folder a node, a folder a rank) are
-// one where no rank would be there twice. Traces without a rank join those beside them.
+// one where no rank would be there twice. Traces without a rank join those in the same folder.
 #pragma once
 
 #include <optional>

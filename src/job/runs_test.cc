@@ -80,7 +80,7 @@ TEST(RunsTest, FoldersOfNodesAreOneRunAndFoldersOfRunsAreNot) {
   EXPECT_EQ(RunsOf({{"/before/a", 0}, {"/after/a", 0}, {"/after/b", 1}}), (Runs{0, 1, 1}));
 }
 
-TEST(RunsTest, TracesWithoutARankJoinThoseBesideThem) {
+TEST(RunsTest, TracesWithoutARankJoinTheirNeighbours) {
   EXPECT_EQ(RunsOf({{"/j/a.json", -1}, {"/j/b.json", -1}, {"/j/c.json", 0}}), (Runs{0, 0, 0}));
   EXPECT_EQ(RunsOf({}), Runs{});
 }

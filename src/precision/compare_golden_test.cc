@@ -1,4 +1,4 @@
-// Our csv beside the reference's, cell by cell, on the shared sets.
+// Our csv against the reference's, cell by cell, on the shared sets.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -43,7 +43,7 @@ struct Task {
   int64_t rank = 0;
 };
 
-// What the search over all ranks of a step needs of one rank.
+// Data of one rank for the search over all ranks of a step.
 struct KeptRank {
   DumpFolder target;
   DumpFolder golden;
@@ -376,10 +376,10 @@ Status CompareRun::Compare(const Task& task, PairOutcome* outcome) {
   // The walk is one thread's work, the table's rows are many's.
   Status written;
   {
-    base::TaskGroup beside;
-    beside.Run([&] { FindCause(task, pair, comparison, outcome); });
+    base::TaskGroup background;
+    background.Run([&] { FindCause(task, pair, comparison, outcome); });
     written = WriteTable(task, comparison, pair.target, outcome);
-    beside.Wait();
+    background.Wait();
   }
   SONDE_RETURN_IF_ERROR(written);
   SONDE_RETURN_IF_ERROR(WriteSummary(task, comparison, pair.target, outcome));

@@ -19,7 +19,7 @@ struct CompareOptions {
   std::string target_path;
   std::string golden_path;
   std::string output_path = "./output";
-  std::string stack_path;  // empty: stack.json beside the target
+  std::string stack_path;  // empty: stack.json next to the target
   bool xlsx = false;
   bool fuzzy_match = false;
   Engine engine = Engine::kNone;  // the target is this training engine, the golden side inference
@@ -33,7 +33,7 @@ struct CompareOptions {
   std::vector<std::string> metric_paths;  // shared libraries, tensor mode
 };
 
-// What became of one pair of ranks.
+// The outcome of one pair of ranks.
 struct PairOutcome {
   std::string target;
   std::string golden;

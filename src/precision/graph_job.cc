@@ -179,7 +179,7 @@ void GraphRun::Count(const Graph& graph, const NodeMatches& matches, const NodeR
   }
 }
 
-// The folder of tensor files that lies beside the dump, wherever the dump was moved to.
+// The folder of tensor files next to the dump, wherever the dump was moved to.
 std::string DataFolder(const RankFolder& rank, const DumpFile& dump) {
   if (dump.dump_data_dir().empty()) return {};
   const std::string here = base::AbsolutePath(rank.path);

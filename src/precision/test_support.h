@@ -14,7 +14,7 @@
 #include "base/strings.h"
 #include "precision/dump/dump_file.h"
 
-// Set by the build file; tests of other builds look beside the working folder.
+// Set by the build file; tests of other builds look next to the working folder.
 #ifndef SONDE_DEFAULT_SHARED_DATA
 #define SONDE_DEFAULT_SHARED_DATA "../shared/data"
 #endif

@@ -23,7 +23,7 @@ std::vector<Interval> Merge(std::vector<Interval> intervals);
 // Union of two merged lists.
 std::vector<Interval> Unite(std::span<const Interval> a, std::span<const Interval> b);
 
-// What is in `a` and not in `b`; both merged lists.
+// The parts of `a` that are not in `b`; both merged lists.
 std::vector<Interval> Subtract(std::span<const Interval> a, std::span<const Interval> b);
 
 int64_t TotalNs(std::span<const Interval> intervals);

@@ -1,4 +1,4 @@
-// What a recipe is: an analysis of one trace whose result is a table, declared once
+// A recipe: an analysis of one trace whose result is a table, declared once
 // (store/result_info.h) in its folder. registry.h lists them.
 //
 //   extern const Recipe kGapsRecipe;

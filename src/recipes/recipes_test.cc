@@ -1,4 +1,4 @@
-// Small stores filled by hand, and what the recipes make of them.
+// Small hand-made stores, and the results of the recipes for them.
 #include <gtest/gtest.h>
 
 #include <tuple>

@@ -11,7 +11,7 @@
 namespace sonde::recipes {
 namespace {
 
-// A column of a unit says so by its name; `value` stands beside a column with its unit.
+// A column with a unit has it in its name; `value` has a column with its unit next to it.
 bool NamesItsUnit(const store::ResultColumnInfo& column) {
   static constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kEnds = {
       {{"ns", "_ns"}, {"bytes", "_bytes"}, {"us2", "_us2"}, {"%", "_percent"}}};

@@ -22,7 +22,7 @@ Result<std::shared_ptr<const Counters::Values>> Counters::Kept(const store::Quer
   if (auto known = kept_.Find(track)) return *known;
   const std::string from = Concat("FROM counter WHERE track_id = ", std::to_string(track));
   SONDE_ASSIGN_OR_RETURN(const auto count, store.Query(Concat("SELECT count(*) ", from)));
-  // What there is not is not remembered: requests may name any.
+  // Missing counters are not remembered: requests may name any.
   if (count.Int(0, 0) == 0) return std::make_shared<const Values>();
   std::shared_ptr<Values> read;
   if (static_cast<size_t>(count.Int(0, 0)) <= longest_) {

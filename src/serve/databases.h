@@ -21,7 +21,7 @@
 
 namespace sonde::serve {
 
-// What was used last, by name; what was used longest ago gives way.
+// The most recently used, by name; the least recently used is closed.
 template <class Thing>
 class Recent {
  public:

@@ -1,4 +1,4 @@
-// What the page needs to know of a trace before it draws: processes, tracks, lanes, extent.
+// Description of a trace for the page before it draws: processes, tracks, lanes, extent.
 //
 // Pure reading of one store; any thread. Errors: those of the store.
 #pragma once
@@ -12,7 +12,7 @@
 namespace sonde::serve {
 
 // Fills processes, tracks, slices, issues, and begin and end in nanoseconds of the epoch.
-// What concerns slices comes from the index: it takes no look at each of them.
+// Data about slices comes from the index, without a pass over them.
 Status DescribeTrace(const store::Queryable& store, const store::ZoomIndex& zoom,
                      const Marks& marks, TraceMessage& message);
 

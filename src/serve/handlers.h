@@ -1,4 +1,4 @@
-// What the server answers: one file a request below handlers/, one line in the list.
+// Request handlers of the server: one file a request below handlers/, one line in the list.
 //
 // docs/view.md lists the addresses. Threads: handlers run on many at once.
 #pragma once

@@ -21,7 +21,7 @@ using importers::testing::CaptureBuilder;
 
 class HandlersTest : public ::testing::Test {
  protected:
-  // Two ranks; in each an op of 1000 ns holds two of 300 ns, and a broken trace lies beside them.
+  // Two ranks; in each an op of 1000 ns holds two of 300 ns, and a broken trace is next to them.
   void SetUp() override {
     ASSERT_TRUE(base::MakeDirectories(folder_.File("ranks")).ok());
     for (int rank = 0; rank < 2; ++rank) WriteRank(rank);
@@ -95,7 +95,7 @@ class HandlersTest : public ::testing::Test {
   std::unique_ptr<Session> session_;
 };
 
-TEST_F(HandlersTest, SaysAdviceInTheLanguage) {
+TEST_F(HandlersTest, GivesAdviceInTheLanguage) {
   const std::string english = "metadata that is not valid JSON was left out";
   EXPECT_NE(Body("/api/advice", {{"lang", "zh"}})
                 .find(Concat("{\"advice\":\"", english, "\",\"text\":\"不是合法")),
@@ -108,7 +108,7 @@ TEST_F(HandlersTest, SaysAdviceInTheLanguage) {
 TEST_F(HandlersTest, RunsModesOfManyRanks) {
   EXPECT_EQ(Ask("/api/cluster", {{"mode", "nonsense"}}).status().code(),
             base::StatusCode::kNotFound);
-  // Both ranks were looked at; neither has what this mode needs, which is said.
+  // Both ranks were looked at; neither has what this mode needs, which is reported.
   const std::string without = Body("/api/cluster", {{"mode", "slow_rank"}});
   EXPECT_NE(without.find("\"missing\":\"no rank holds what 'slow_rank' is made from"),
             std::string::npos);
@@ -144,7 +144,7 @@ TEST_F(HandlersTest, AdvisesOnOneTraceOrAllRanks) {
   EXPECT_EQ(all.find("{\"missing\":\"\",\"advice\":["), 0U) << all;
 }
 
-TEST_F(HandlersTest, SessionTellsWhatWasFoundAndWhatNot) {
+TEST_F(HandlersTest, SessionListsFoundAndIgnoredPaths) {
   const SessionMessage session = session_->Describe();
   EXPECT_EQ(session.version, "1.2.3");
   ASSERT_EQ(session.traces.size(), 3U) << "a path that was named twice is opened once";
@@ -194,7 +194,7 @@ TEST_F(HandlersTest, TasksOfACpuHaveALaneOfTheirStream) {
   ASSERT_TRUE(answer.ok()) << answer.status().message();
   int32_t task = -1;
   std::memcpy(&task, answer->body.data() + 24 + 3 * 16, sizeof(task));
-  // What is clicked there is the slice of the host; an arrow leads from it to the lane.
+  // A click there selects the slice of the host; an arrow leads from it to the lane.
   const std::string slice = Body("/api/slice", {{"trace", "0"}, {"id", std::to_string(task)}});
   EXPECT_NE(slice.find(R"("name":"outer")"), std::string::npos) << slice;
   EXPECT_NE(slice.find(Concat(R"("kind":"task","out":true,"slice":{"trace":0,"id":)",
@@ -258,7 +258,7 @@ TEST_F(HandlersTest, AreaSumsOverRanks) {
 
 // From the middle of the first inner op to the middle of the second: 150 of outer's 1000 ns lie
 // before, 350 behind; what ended before, or begins behind, is not in it.
-TEST_F(HandlersTest, SumsOfAWindowHoldWhatLiesInIt) {
+TEST_F(HandlersTest, SumsOfAWindowCountOnlyTheWindow) {
   const int64_t zero = session_->Describe().traces[0].begin;
   const auto in = [&](int64_t begin, int64_t end) {
     return std::map<std::string, std::string>{{"lanes", Lane(0)},

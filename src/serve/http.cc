@@ -50,7 +50,7 @@ HttpAnswer Refusal(int status, std::string_view message) {
 
 class Connection;
 
-// What connections share. The network thread's, but handler and pool.
+// Shared state of connections. The network thread's, but handler and pool.
 struct Shared {
   explicit Shared(HttpOptions given, HttpHandler handle)
       : options(std::move(given)), handler(std::move(handle)) {}
@@ -280,7 +280,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     Write(answer, /*keep_alive=*/false);
   }
 
-  // What is still coming is thrown away for a moment: closing at once would take the answer back.
+  // Further input is discarded for a moment: closing at once would take the answer back.
   void Linger() {
     ErrorCode ignored;
     std::ignore = socket_.shutdown(tcp::socket::shutdown_send, ignored);
@@ -328,7 +328,7 @@ Result<RequestHead> ParseHead(std::string_view text) {
   parser.body_limit(std::numeric_limits<uint64_t>::max());  // Admit asks for the length
   ErrorCode error;
   parser.put(asio::const_buffer(text.data(), text.size()), error);
-  // What looks like its end may be none to the parser, as within a folded line.
+  // An apparent end may be none to the parser, as within a folded line.
   if (!parser.is_header_done()) {
     return base::InvalidArgumentError(Concat("not an HTTP request: ", error.message()));
   }

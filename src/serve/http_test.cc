@@ -309,9 +309,9 @@ TEST_F(HttpTest, ARequestThatIsNotWholeInTimeIsClosed) {
   ::close(descriptor);
 }
 
-TEST(Http, WhoeverLeavesIsToldOf) {
+TEST(Http, ClosedConnectionsAreReported) {
   std::promise<void> asked;
-  std::promise<void> told;
+  std::promise<void> notified;
   auto listening = HttpServer::Listen({}, [&](const HttpRequest& request) -> Result<HttpAnswer> {
     std::promise<void> left;
     request.caller->WhenLeft([&] { left.set_value(); });
@@ -319,7 +319,7 @@ TEST(Http, WhoeverLeavesIsToldOf) {
     const bool in_time =
         left.get_future().wait_for(std::chrono::seconds(20)) == std::future_status::ready;
     request.caller->WhenLeft({});
-    if (in_time) told.set_value();
+    if (in_time) notified.set_value();
     return HttpAnswer{};
   });
   ASSERT_TRUE(listening.ok());
@@ -335,11 +335,11 @@ TEST(Http, WhoeverLeavesIsToldOf) {
   ASSERT_GT(::send(descriptor, text.data(), text.size(), MSG_NOSIGNAL), 0);
   asked.get_future().wait();
   ::close(descriptor);
-  EXPECT_EQ(told.get_future().wait_for(std::chrono::seconds(10)), std::future_status::ready);
+  EXPECT_EQ(notified.get_future().wait_for(std::chrono::seconds(10)), std::future_status::ready);
   (*listening)->Stop();
 }
 
-TEST_F(HttpTest, TheNextOneIsServedBesideSlowOnesWithoutEnd) {
+TEST_F(HttpTest, NewConnectionsAreServedWhileEndlessOnesStay) {
   Start({});
   std::vector<int> slow;
   for (int i = 0; i < 400; ++i) {
@@ -377,7 +377,7 @@ TEST(Http, RunReturnsWhenStopCameFirst) {
   ASSERT_EQ(ended.get_future().wait_for(std::chrono::seconds(20)), std::future_status::ready);
 }
 
-TEST(Http, SaysThatThePortIsTaken) {
+TEST(Http, ReportsThatThePortIsTaken) {
   const auto handler = [](const HttpRequest&) -> Result<HttpAnswer> { return HttpAnswer{}; };
   const auto first = HttpServer::Listen({}, handler);
   ASSERT_TRUE(first.ok());

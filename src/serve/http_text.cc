@@ -109,7 +109,7 @@ void AppendHeader(std::string& head, std::string_view name, std::string_view val
   head += "\r\n";
 }
 
-// What is wrong with a head whatever it asks for.
+// Faults of a head, independent of the request.
 std::optional<HttpRefusal> CheckForm(const RequestHead& head) {
   if (head.target.size() > kMaxTarget) return HttpRefusal{414, "the address is too long"};
   if (head.hosts > 1) return HttpRefusal{400, "the host is named twice"};

@@ -1,4 +1,4 @@
-// What a message of the page's protocol is: a struct whose members are declared once, as a list
+// A message of the page's protocol: a struct whose members are declared once, as a list
 // (messages.h), from which come the struct, its JSON and its TypeScript declaration.
 //
 // Threads: values. Integers beyond 53 bits travel as text, since JavaScript has none.
@@ -32,7 +32,7 @@ void WriteJson(base::JsonWriter& json, const std::vector<T>& values) {
   json.EndArray();
 }
 
-// What TypeScript calls a type of C++ in the lists of messages.h.
+// The TypeScript name of a C++ type in the lists of messages.h.
 inline std::string TypeScriptType(std::string_view type) {
   constexpr std::string_view kVector = "std::vector<";
   if (type.starts_with(kVector)) {

@@ -31,28 +31,28 @@
   F(int64_t, slices, "how many; 0 for a counter")                              \
   F(int64_t, marks, "moments that are no slices, on the last lane")
 
-#define SONDE_FIELDS_TRACE(F)                                                                     \
-  F(int32_t, id, "number within the session")                                                     \
-  F(std::string, path, "what was opened")                                                         \
-  F(std::string, name, "last part of the path")                                                   \
-  F(std::string, format, "what it was read as")                                                   \
-  F(int32_t, run, "traces of one launch have one, from 0 on")                                     \
-  F(int32_t, rank, "global rank, -1 unknown")                                                     \
-  F(std::string, host, "host name")                                                               \
-  F(std::string, state, "waiting, reading, ready, recording or failed")                           \
-  F(int32_t, version, "grows when its slices are others than before: a part was shown until now") \
-  F(std::string, message, "why it failed")                                                        \
-  F(int64_t, size_bytes, "of the file, 0 for a folder")                                           \
-  F(int64_t, begin, "first begin of a slice")                                                     \
-  F(int64_t, end, "last end of a slice")                                                          \
-  F(int64_t, slices, "how many")                                                                  \
-  F(int32_t, issues, "rows of import_issue")                                                      \
-  F(std::vector<ProcessMessage>, processes, "by id")                                              \
+#define SONDE_FIELDS_TRACE(F)                                                       \
+  F(int32_t, id, "number within the session")                                       \
+  F(std::string, path, "what was opened")                                           \
+  F(std::string, name, "last part of the path")                                     \
+  F(std::string, format, "what it was read as")                                     \
+  F(int32_t, run, "traces of one launch have one, from 0 on")                       \
+  F(int32_t, rank, "global rank, -1 unknown")                                       \
+  F(std::string, host, "host name")                                                 \
+  F(std::string, state, "waiting, reading, ready, recording or failed")             \
+  F(int32_t, version, "grows when its slices change: only a part was shown before") \
+  F(std::string, message, "why it failed")                                          \
+  F(int64_t, size_bytes, "of the file, 0 for a folder")                             \
+  F(int64_t, begin, "first begin of a slice")                                       \
+  F(int64_t, end, "last end of a slice")                                            \
+  F(int64_t, slices, "how many")                                                    \
+  F(int32_t, issues, "rows of import_issue")                                        \
+  F(std::vector<ProcessMessage>, processes, "by id")                                \
   F(std::vector<TrackMessage>, tracks, "by id")
 
-#define SONDE_FIELDS_IGNORED(F)                       \
-  F(std::string, path, "what lies beside the traces") \
-  F(std::string, reason, "file or folder: why it was not read")
+#define SONDE_FIELDS_IGNORED(F)                             \
+  F(std::string, path, "file or folder next to the traces") \
+  F(std::string, reason, "why it was not read")
 
 #define SONDE_FIELDS_PROGRESS(F) \
   F(int32_t, trace, "trace id")  \
@@ -78,15 +78,15 @@
   F(int64_t, dropped, "records that were lost")             \
   F(std::string, path, "folder of the session")
 
-#define SONDE_FIELDS_SESSION(F)                                                           \
-  F(std::string, version, "of Sonde")                                                     \
-  F(int64_t, revision, "grows with each change")                                          \
-  F(std::string, base, "moment 0 in nanoseconds of the Unix epoch, as text")              \
-  F(bool, loading, "traces are still being read")                                         \
-  F(bool, live, "programs can be asked to record: /api/live")                             \
-  F(std::vector<std::string>, roots, "folders inside of which more can be opened")        \
-  F(std::vector<std::string>, notes, "paths in which nothing was found")                  \
-  F(std::vector<IgnoredMessage>, ignored, "what lies beside the traces, the first of it") \
+#define SONDE_FIELDS_SESSION(F)                                                                    \
+  F(std::string, version, "of Sonde")                                                              \
+  F(int64_t, revision, "grows with each change")                                                   \
+  F(std::string, base, "moment 0 in nanoseconds of the Unix epoch, as text")                       \
+  F(bool, loading, "traces are still being read")                                                  \
+  F(bool, live, "programs can be asked to record: /api/live")                                      \
+  F(std::vector<std::string>, roots, "folders inside of which more can be opened")                 \
+  F(std::vector<std::string>, notes, "paths in which nothing was found")                           \
+  F(std::vector<IgnoredMessage>, ignored, "the first files next to the traces that were not read") \
   F(std::vector<TraceMessage>, traces, "by id")
 
 #define SONDE_FIELDS_SLICE_REF(F)                                         \

@@ -126,7 +126,7 @@ TEST_F(PackedTest, ResultsOfManyComeInOneAnswer) {
   EXPECT_EQ(with_rows, kTraces + 1);
   const std::string none = Ask("/api/results", {{"traces", "0,5000"}, {"name", "op_statistic"}});
   EXPECT_NE(none.find("there is no trace 5000"), std::string::npos) << none;
-  // What an analysis says of one by itself is the same.
+  // The result of an analysis of a single one is the same.
   const std::string one = Ask("/api/recipe", {{"trace", "3"}, {"name", "op_statistic"}});
   EXPECT_EQ(base::JsonDocument::Parse(one, "answer")->root()["rows"].Size(), 1U) << one;
 }
@@ -174,7 +174,7 @@ TEST(Databases, CutsTheTablesOfAStatementToOneTrace) {
                    ", a AS (SELECT * FROM slice) SELECT * FROM a, args"));
 }
 
-TEST(Databases, WhatWasUsedLongestAgoGivesWay) {
+TEST(Databases, TheLeastRecentlyUsedIsClosed) {
   Recent<const int> recent(2);
   recent.Keep("a", std::make_shared<const int>(1));
   recent.Keep("b", std::make_shared<const int>(2));

@@ -1,4 +1,4 @@
-// What a server shows: the traces that were opened, and where each stands.
+// State of a server: the traces that were opened, and the progress of each.
 //
 // Traces are found and read in the background, several at a time. While a large one is read, a
 // preview of it is shown, and of a recording that still grows what it holds so far; a Trace itself

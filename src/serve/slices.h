@@ -42,7 +42,7 @@ Result<Window> ParseWindow(const HttpRequest& request);
 std::string AreaCondition(const Trace& trace, const std::vector<int32_t>& tracks,
                           const Window& window);
 
-// What of a slice lies in the window, nanoseconds: sums of a window hold nothing else.
+// The part of a slice in the window, nanoseconds: sums of a window count only that.
 std::string ClippedDuration(const Trace& trace, const Window& window);
 
 // The tracks of the lanes, by trace; kNotFound for a trace that is not ready.

@@ -1,4 +1,4 @@
-// What was read of the tracks of a trace, kept in memory up to a bound for all of them together.
+// Tracks of a trace that were read, kept in memory up to a bound for all of them together.
 //
 // Beyond the bound all is forgotten: what is in view is read again, which is rarer than to keep a
 // list of who was used when. A track that is too long to be kept may be remembered as such.

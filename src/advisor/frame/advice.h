@@ -19,7 +19,7 @@ struct AdviceSheet {
   std::vector<int64_t> slices;  // in which one sees each row, -1 nowhere; empty: of none
 };
 
-// What stands behind it. Without a time that was measured, and without an estimate, both are NaN.
+// Its evidence. Without a time that was measured, and without an estimate, both are NaN.
 struct Evidence {
   int64_t occurrences = 0;
   double total_us = 0;

@@ -74,7 +74,7 @@ TEST(Pairs, EveryRuleFiresAndNotJustBelowItsLimit) {
       EXPECT_TRUE(is_named) << elsewhere->file << " has no test of " << rule.name;
       continue;
     }
-    // Summaries and comparisons say what there is, whatever it is.
+    // Summaries and comparisons always fire.
     EXPECT_TRUE(rule.limits.empty() && !rule.function.empty())
         << rule.name << " has no pair of cases: TEST(Rules, " << TestNameOf(rule.name)
         << ") with Check() in a planted test, or its name in PAIRS of test_advisor_rules.py";

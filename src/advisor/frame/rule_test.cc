@@ -50,7 +50,7 @@ std::string WhyNot(std::string_view from, std::string_view to) {
   return rule.ok() ? "" : std::string(rule.status().message());
 }
 
-TEST(Rule, WhatIsNoneIsNamed) {
+TEST(Rule, ErrorsNameTheFault) {
   EXPECT_EQ(WhyNot("order: 7", "order: x"), "rule r.yaml: 'order' is a whole number, not 'x'");
   EXPECT_EQ(WhyNot("confidence: 0.5", "confidence: 2"),
             "rule r.yaml: 'confidence' is a number from 0 to 1, not '2'");
@@ -78,7 +78,7 @@ TEST(Rule, OursAreAllWhole) {
   }
 }
 
-TEST(Rule, OnesOfUsersStandBesideOursOrInTheirPlace) {
+TEST(Rule, RulesOfUsersAddToOursOrReplaceThem) {
   const base::TestFolder folder;
   const auto ours = LoadRules({});
   ASSERT_TRUE(ours.ok());

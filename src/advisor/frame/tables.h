@@ -1,9 +1,10 @@
-// The tables that rules ask: which hold anything, and those that are made beside the store.
+// The tables that rules query: which hold anything, and those that are made in addition to the
+// store.
 //
-// Beside it stand the shared tables (rules/tables.yaml), each made when the first rule uses it, and
-// copies of small tables of the trace: most of what a statement over few rows takes is to plan the
-// joins behind their views, and many rules read the same ones. Threads: each question for itself.
-// Errors: a name that is no table, a statement that the database refuses.
+// In addition there are the shared tables (rules/tables.yaml), each made when the first rule uses
+// it, and copies of small tables of the trace: most of what a statement over few rows takes is to
+// plan the joins behind their views, and many rules read the same ones. Threads: each question for
+// itself. Errors: a name that is no table, a statement that the database refuses.
 #pragma once
 
 #include <map>
@@ -21,7 +22,7 @@ namespace sonde::advisor {
 class Needs {
  public:
   explicit Needs(const Question& question) : question_(question) {}
-  // What the trace lacks for the rule; "" where it lacks nothing. A shared table counts as there:
+  // The data that the trace lacks for the rule; "" for none. A shared table counts as there:
   // whether it has a row is known once it is made.
   Result<std::string> Missing(const std::vector<std::string>& needs);
 
@@ -35,8 +36,8 @@ class Needs {
 // Of the tables of one name the first whose needs are there.
 Status ChooseTables(const std::vector<SharedTable>& tables, Needs& needs, Question& question);
 
-// Makes what the rule reads beside the store, where that can hold it: shared tables it uses, each
-// once, and copies of tables of the trace.
+// Makes the tables that the rule reads in addition to the store, where it can hold them: shared
+// tables it uses, each once, and copies of tables of the trace.
 Status MakeTables(const Rule& rule, Question& question);
 
 // The shared table without a row that the rule needs; "" where all have one. Behind MakeTables.

@@ -1,4 +1,4 @@
-// What rules may know of a trace beside its tables: the chip, the environment, the versions.
+// Facts of a trace for rules in addition to its tables: the chip, the environment, the versions.
 //
 // Names that rules see: ai_core_num, aiv_num, aic_frequency (0: unknown),
 // env (JSON of the recorded variables), is_text, is_ascend, is_other, rank; of the command:

@@ -2,7 +2,7 @@
 // for, and the advice for all of them.
 //
 // The figures are those of the cluster mode `all` (cluster/base). Units stand in the names; the
-// size and time of a link count the sum over operations beside them, as msprof-analyze does. Pure
+// size and time of a link count the sum over operations in addition, as msprof-analyze does. Pure
 // but for MeasureRanks. Threads: one. Errors: where no rank gives anything.
 #pragma once
 

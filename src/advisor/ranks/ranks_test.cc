@@ -48,7 +48,7 @@ TEST(Ranks, SlowRankByTheShareOfTheMeanStep) {
       std::string::npos);
 }
 
-TEST(Ranks, SlowLinkIsAlwaysSaid) {
+TEST(Ranks, SlowLinkIsAlwaysReported) {
   Ranks ranks;
   ranks.links = {{7, 0, 0, 0, 20, 2}, {7, 1, 0, 0, 20, 4}};
   EXPECT_EQ(TextOf(SlowLink(ranks, Language::kEnglish).facts.at("sentences")),
@@ -74,7 +74,7 @@ TEST(Ranks, RetransmissionIsNoSkew) {
   EXPECT_EQ(NumberOf(Retransmission(rule, ranks).facts.at("occurrences")), 0);
 }
 
-TEST(SlowRankCause, SaysWhatTheModeFoundOrNothing) {
+TEST(SlowRankCause, HasTheFindingsOfTheModeOrNothing) {
   Ranks ranks;
   recipes::Finding& other = ranks.outcome.findings.emplace_back();
   other.text_key = "cluster.no_slow_rank";
@@ -84,9 +84,9 @@ TEST(SlowRankCause, SaysWhatTheModeFoundOrNothing) {
   cause.arguments = {"5", "3.00 ms", "more work"};
   const Found found = SlowRankCause(ranks, Language::kEnglish);
   EXPECT_EQ(std::get<int64_t>(found.facts.at("occurrences")), 1);
-  const std::string& said = std::get<std::string>(found.facts.at("sentences"));
-  EXPECT_NE(said.find("3.00 ms"), std::string::npos) << said;
-  EXPECT_EQ(said, recipes::TextOf(cause, Language::kEnglish));
+  const std::string& sentences = std::get<std::string>(found.facts.at("sentences"));
+  EXPECT_NE(sentences.find("3.00 ms"), std::string::npos) << sentences;
+  EXPECT_EQ(sentences, recipes::TextOf(cause, Language::kEnglish));
 }
 
 }  // namespace

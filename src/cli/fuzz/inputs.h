@@ -1,4 +1,4 @@
-// What fuzz targets do with an input. Whatever the bytes are, it ends without a crash; failures of
+// Work of the fuzz targets on an input. It must end without a crash for any bytes; failures of
 // what is read are as good as successes. Returned is how many traces went all the way, so that a
 // test sees that good inputs do. In a folder of the process, one at a time.
 #pragma once

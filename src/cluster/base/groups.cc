@@ -133,7 +133,7 @@ ParallelPlaces::ParallelPlaces(Ranks ranks) {
       world_ = sizes->root().GetInt("world_size", 0).value_or(0);
       tp_ = size("tensor_model_parallel_size");
       pp_ = size("pipeline_model_parallel_size");
-      // What is left is data parallel, context parallel ranks among it.
+      // The rest is data parallel, including context parallel ranks.
       known_ = world_ > 0 && world_ % (tp_ * pp_) == 0;
     }
   }

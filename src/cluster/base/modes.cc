@@ -87,7 +87,7 @@ void AddFacts(Ranks ranks, Outcome& outcome) {
 }
 
 // As the tables in a folder of results have them. Of analysis.db alone msprof-analyze does not read
-// what groups are called, and so knows no stages: what lies beside it is for sentences, texts, SQL
+// what groups are called, and so knows no stages: the rest is for sentences, texts, SQL
 // and the page.
 std::vector<KnownGroup> GroupsOfTables(Ranks ranks, const ModeOptions& options,
                                        std::vector<KnownGroup> groups) {

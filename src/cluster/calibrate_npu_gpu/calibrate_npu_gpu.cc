@@ -1,11 +1,11 @@
-// calibrate_npu_gpu: time of the modules of each rank beside those of the same model on a GPU.
+// calibrate_npu_gpu: time of the modules of each rank compared with the same model on a GPU.
 //
 //   ours     module_statistic (modules/merged_calls.h), rows of one (parent, module, op) summed
 //   GPU      of --baseline_profiling_path (module_profile.h), the device of the rank's number
 //   match    by "parent/module", of ours without each "Ascend": the same ("rule"), else the one
 //   that
 //            is most like it from --fuzzy_threshold on ("fuzzy"), else by itself
-//   rows     of one match, both sides by time, beside each other; ratio and difference of the sums
+//   rows     of one match, both sides by time, side by side; ratio and difference of the sums
 // Tables CompareProfileReportRank<r>, with --dump_intermediate_results also NPUProfileRank<r> and
 // GPUProfileRank<r>; in text workbooks. Empty cells are a blank, as in the reference. It takes 0.6
 // whatever is asked for; here that is the default, and what is asked for counts. Units:

@@ -14,7 +14,7 @@ TEST(MatchRatio, IsThatOfDifflib) {
   EXPECT_DOUBLE_EQ(MatchRatio("", "a"), 0);
 }
 
-TEST(MatchRatio, BeginsNoBlockWithWhatIsEverywhereInALongText) {
+TEST(MatchRatio, BeginsNoBlockWithPopularElementsOfALongText) {
   const std::string many(200, 'a');
   EXPECT_DOUBLE_EQ(MatchRatio("aaaa", many), 8.0 / 204);  // as the window begins with it
   EXPECT_DOUBLE_EQ(MatchRatio("aaxaa", many + "x"), 6.0 / 206);

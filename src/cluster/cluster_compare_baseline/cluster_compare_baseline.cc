@@ -1,4 +1,4 @@
-// cluster_compare_baseline: this run beside a run that counts as good (--bp), maybe on fewer ranks.
+// cluster_compare_baseline: this run compared with a good run (--bp), maybe on fewer ranks.
 //
 //   parts        of each step of each rank: computing, communication that no kernel covers by the
 //                kind of its group (tp, dp, ...), free; steps are paired by their order in the
@@ -51,7 +51,7 @@ SONDE_CLUSTER_TABLE(BaselineSumRow, kBaselineSum, "cluster_compare_baseline_sum"
 #define SONDE_COLUMNS_BASELINE(C)                                                        \
   C(rank, Int, "rankId", "", "", KeyOf("rank"), "global rank")                           \
   C(step_id, Int, "stepId", "", "", KeyOf("step"), "its step")                           \
-  C(step_base, Int, "stepIdBase", "", "", kLabel, "that of the base run beside it")      \
+  C(step_base, Int, "stepIdBase", "", "", kLabel, "the matching one of the base run")    \
   C(part, Text, "part", "", "", KeyOf("part"), "step, computing, a kind of group, free") \
   C(ns, Int, "TimeNs", "", "ns", kLess, "its time")                                      \
   C(base_ns, Int, "TimeBaseNs", "", "ns", kLess, "in the base run")                      \
@@ -252,7 +252,7 @@ std::string SignedPercent(double part, double all) {
 
 std::string SignedDuration(double ns) { return Concat(ns < 0 ? "-" : "+", Duration(std::abs(ns))); }
 
-// What is below a hundredth of the step is not worth a cause.
+// Less than a hundredth of the step needs no cause.
 void ReportParts(const std::vector<BaselineSumRow>& rows, Outcome& outcome) {
   const BaselineSumRow& step = rows.front();
   const auto most = std::max_element(

@@ -5,7 +5,7 @@
 namespace sonde::cluster {
 namespace {
 
-TEST(LeastRatio, AGroupThatDidNotGrowTakesWhatItTook) {
+TEST(LeastRatio, AGroupThatDidNotGrowTakesTheSameTime) {
   EXPECT_EQ(LeastRatio({"allGather", "BFP16", 1000}, 1e6, 64, 64), 1);
   EXPECT_EQ(LeastRatio({"allGather", "BFP16", 1000}, 1e6, 32, 64), 1);
   EXPECT_EQ(LeastRatio({"allGather", "BFP16", 1000}, 0, 128, 64), 1);

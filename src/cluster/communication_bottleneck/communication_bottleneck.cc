@@ -6,7 +6,8 @@
 //   clocks       of both ranks are laid upon each other by the end of the operation
 //   bound by     the device, where more than half of what the slow rank ran meanwhile waited on the
 //                device 0.1 ms longer than between framework and launch; else by the host
-//   reason       both ranks' work before the operation, laid beside each other backwards until they
+//   reason       both ranks' work before the operation, compared backwards, side by side, until
+//   they
 //                are aligned to 1 ms: what took longest longer, and what began latest
 // Limits and texts are those of the reference. Table CommunicationBottleneck. Pure but for the
 // second look at the ranks that are fast or slow.

@@ -1,4 +1,4 @@
-// What the host and the device of a rank did, as streams that can be laid beside those of another
+// Work of the host and the device of a rank, as streams to compare side by side with another
 // rank. Pure, any thread. Units: nanoseconds.
 #pragma once
 

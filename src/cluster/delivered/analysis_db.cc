@@ -1,4 +1,4 @@
-// analysis.db and communication_analyzer.db, and the facts of a rank in the database beside.
+// analysis.db and communication_analyzer.db, and the facts of a rank in the database next to it.
 #include <utility>
 
 #include "base/files.h"

@@ -36,7 +36,7 @@ Status ReadMetadata(const importers::AscendSpan& span, Delivered& delivered) {
   return {};
 }
 
-// What the device's own tool or MindSpore wrote beside texts is called otherwise.
+// Files of the device's own tool or of MindSpore next to texts have other names.
 bool HasAnalysisOfFramework(const importers::AscendSpan& span) {
   return std::any_of(span.analysis.begin(), span.analysis.end(),
                      [](const auto& file) { return base::BaseName(file.path) == "analysis.db"; });

@@ -1,12 +1,12 @@
 // filter_db: a smaller copy of each rank, which every reader of such traces takes for the trace.
 //
-// What stays: ranks of --rank_list, what begins in --step_id or --time_range, tables of --tables,
-// kernels and calls from --min_duration on (10 us), all communication operations; smaller_db.h has
-// the rules. Databases are copied as they are declared; of a rank without one (text, traces of
-// other tools, captures) the database that 'sonde analyse --export-type db' makes is the source,
-// which holds what the tables of the store do. analysis.db is of whole steps: with --time_range or
-// --tables it stays away, and modes compute its rows. Files go to FilterDb/<folder of the rank> of
-// the results; those of an earlier run go. Pure but for these files, any thread.
+// Rows that stay: ranks of --rank_list, rows that begin in --step_id or --time_range, tables of
+// --tables, kernels and calls from --min_duration on (10 us), all communication operations;
+// smaller_db.h has the rules. Databases are copied as they are declared; of a rank without one
+// (text, traces of other tools, captures) the database that 'sonde analyse --export-type db' makes
+// is the source, which holds what the tables of the store do. analysis.db is of whole steps: with
+// --time_range or --tables it stays away, and modes compute its rows. Files go to FilterDb/<folder
+// of the rank> of the results; those of an earlier run go. Pure but for these files, any thread.
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -96,7 +96,7 @@ Status CopyAnalysis(const AscendSpan& span, const std::string& folder, int64_t s
   return {};
 }
 
-// What names the rank, its groups and its device.
+// Tables that describe the rank, its groups and its device.
 Status CopyMetadata(const AscendSpan& span, const std::string& folder) {
   for (const SpanFile& file : span.metadata) {
     SONDE_ASSIGN_OR_RETURN(const std::string bytes, base::ReadFile(file.path));

@@ -16,7 +16,7 @@
 
 namespace sonde::cluster {
 
-// What it reads beside the work itself.
+// The tables that it reads in addition to the work itself.
 constexpr recipes::Needs HostCallNeeds() {
   return recipes::Reads<store::ApiCallRow, store::SliceRow>();
 }

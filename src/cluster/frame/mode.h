@@ -120,8 +120,8 @@ struct Mode {
   std::span<const TableInfo* const> tables;  // all that it may write
   recipes::Needs needs;
   std::string_view wants;  // what a rank must hold, and the switch that records it
-  std::span<const std::string_view> flags = {};  // that it knows beside the common ones
-  // Files that stand for the tables in the text form, beside cluster_analysis.db.
+  std::span<const std::string_view> flags = {};  // that it has in addition to the common ones
+  // Files that stand for the tables in the text form, next to cluster_analysis.db.
   std::span<const std::string_view> texts = {};
   std::span<const BookInfo> books = {};  // instead of csv files, in the text form
   // It has no tables: `map` makes files of each rank below ModeOptions::result_folder, which may be

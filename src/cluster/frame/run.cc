@@ -147,7 +147,7 @@ class Runner {
     return std::ranges::find(mode_.flags, std::string_view("--keep_clocks")) != mode_.flags.end();
   }
 
-  // What became of the first became of its copies.
+  // Copies have the outcome of the first.
   void FailTwins() {
     for (const auto& [place, twins] : twins_) {
       if (parts_[place]) continue;
@@ -213,7 +213,7 @@ class Runner {
     return {};
   }
 
-  // What the mode needs may have stood in what could not be read: then the rank failed.
+  // The unreadable part may have held what the mode needs: then the rank failed.
   static Status WhyEmpty(const recipes::TraceData& data) {
     std::vector<recipes::ImportIssue> errors(data.issues.begin(), data.issues.end());
     std::erase_if(errors,

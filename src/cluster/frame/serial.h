@@ -21,7 +21,7 @@
 
 namespace sonde::cluster::serial {
 
-// What another process has no use for: stays as it is there.
+// State that is of no use to another process: it is not sent.
 template <class T>
 struct Own {
   T value{};

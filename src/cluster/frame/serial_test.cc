@@ -57,7 +57,7 @@ std::string BytesOf(const Row& row) {
   return bytes;
 }
 
-TEST(Serial, GivesBackWhatWasPut) {
+TEST(Serial, RoundTrips) {
   const std::string bytes = BytesOf(Full());
   std::string_view rest = bytes;
   Row row;
@@ -87,7 +87,7 @@ TEST(Serial, ASizeThatCannotBeAsksForNoMemory) {
   EXPECT_FALSE(serial::Take(rest, text));
 }
 
-TEST(Serial, WhatIsOfThisProcessStays) {
+TEST(Serial, StateOfThisProcessIsNotSent) {
   int here = 0;
   serial::Own<int*> own{&here};
   std::string bytes;

@@ -89,7 +89,7 @@ std::vector<Interval> LongestGaps(const RankInput& rank) {
   return gaps;
 }
 
-// What launched tasks: operators are those of the number that ties them to their host call, calls
+// Launches of tasks: operators are those of the number that ties them to their host call, calls
 // are the ends of arrows.
 class Launches {
  public:
@@ -126,7 +126,7 @@ class Launches {
   std::unordered_map<int32_t, int32_t> calls_;
 };
 
-// What ran inside a stretch though it counts neither as a kernel nor as communication.
+// Tasks inside a stretch that count neither as a kernel nor as communication.
 bool ExplainByTasks(const recipes::TraceData& data, const Interval& gap, FreePart& free) {
   std::vector<std::pair<std::string, int64_t>> counts;  // in the order of the first
   int64_t free_from = gap.start_ns;

@@ -52,7 +52,7 @@ class Head final : public Hosts {
   Shares NoShares() const;
   Status Post(messages::Wish wish, const std::string& folder, const std::string& mode,
               const ModeOptions& options, const Shares& shares);
-  // What the others answer to what was posted last.
+  // Answers of the others to the last request.
   Answers Collect();
   std::optional<messages::Answer> AnswerOf(int32_t process);
   void Lose(int32_t process, const std::string& why);

@@ -1,4 +1,4 @@
-// What processes of a run ask each other: process 0 asks all, each answers. Numbered from 0 on.
+// Messages between processes of a run: process 0 asks all, each answers. Numbered from 0 on.
 #pragma once
 
 #include <cstdint>

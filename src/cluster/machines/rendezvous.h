@@ -5,7 +5,7 @@
 // its own and writes a count into it four times a second: it counts as ended where the lock is free
 // and the count stands still for five seconds (file systems differ in what locks mean between
 // hosts), and where the count stands still for two minutes whatever the state of the lock.
-// Threads: one of the caller's, beside the one that counts.
+// Threads: one of the caller's, in addition to the one that counts.
 #pragma once
 
 #include <chrono>
@@ -51,7 +51,7 @@ class Rendezvous {
     uint64_t count = 0;
     std::chrono::steady_clock::time_point at;
   };
-  // What the file of a process holds.
+  // Contents of the file of a process.
   struct Beat {
     uint64_t token = 0;
     uint64_t count = 0;
@@ -63,7 +63,7 @@ class Rendezvous {
   };
   Rendezvous(std::string folder, uint64_t token, int32_t number);
   Seen Look(int32_t number) const;
-  // What process 0 of a run that goes on has written; none of one that has ended.
+  // The file of process 0 of a live run; none where the run has ended.
   std::optional<Beat> LookForHead() const;
   Status BeginToCount();
   Status RemoveMessages() const;

@@ -30,7 +30,7 @@ class RendezvousTest : public ::testing::Test {
   base::TestFolder folder_;
 };
 
-TEST_F(RendezvousTest, WhatOneLeavesTheOtherTakes) {
+TEST_F(RendezvousTest, AMessageReachesTheOtherProcess) {
   const auto head = Opened();
   const auto other = Rendezvous::Join(place(), kSecond, kLong);
   ASSERT_TRUE(other.ok()) << other.status().message();
@@ -41,7 +41,7 @@ TEST_F(RendezvousTest, WhatOneLeavesTheOtherTakes) {
   EXPECT_TRUE((*other)->IsThere(0));
 }
 
-TEST_F(RendezvousTest, ADamagedMessageIsNone) {
+TEST_F(RendezvousTest, ADamagedMessageIsRefused) {
   const auto head = Opened();
   ASSERT_TRUE(head->Leave("ask.0", "all of it").ok());
   bool is_damaged = false;
@@ -99,7 +99,7 @@ TEST_F(RendezvousTest, PlantedLinksLeadNowhere) {
   EXPECT_EQ(base::ReadFile(victim).value(), "mine");
 }
 
-TEST_F(RendezvousTest, WhereNobodyComesItIsSaid) {
+TEST_F(RendezvousTest, JoiningWithoutProcess0IsAnError) {
   const auto other = Rendezvous::Join(place(), kSecond, kAtOnce);
   EXPECT_EQ(other.status().code(), base::StatusCode::kUnavailable);
 }

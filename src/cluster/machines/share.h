@@ -13,7 +13,7 @@
 
 namespace sonde::cluster {
 
-// What is there below the folder; nothing where it cannot be read.
+// The traces below the folder; none where it cannot be read.
 messages::Answer SeeTraces(const std::string& folder);
 
 // A rank of another process, or one of this, for notices about it and to map it.

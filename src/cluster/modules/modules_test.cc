@@ -145,7 +145,7 @@ TEST_F(PhasesTest, OfATrainingThereAreNone) {
   EXPECT_TRUE(Phases().empty());
 }
 
-TEST(MergeCalls, NeighboursThatRunOtherOperatorsAreToldApart) {
+TEST(MergeCalls, NeighboursThatRunOtherOperatorsStaySeparate) {
   const std::vector<ModuleRange> modules = {Module("Block", 10, 20), Module("Block", 30, 40),
                                             Module("Head", 50, 60), Module("Block", 70, 80)};
   const std::vector<LaunchingOp> ops = {Op("mm", 11, 5), Op("mm", 31, 5), Op("add", 33, 2),

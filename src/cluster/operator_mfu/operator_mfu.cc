@@ -5,7 +5,7 @@
 //              device_N/info.json.N in the rank's folder; 32-bit floats count as 16-bit ones
 //   FLOPs      "NUMBER-OPERATOR": ranges of the mstx domain mfu_flops; kernels of operators that
 //              begin in one, with shapes, are its kernels. Each is credited with all of them, as in
-//              the reference: a helper kernel beside the one that computes shows too much
+//              the reference: a helper kernel next to the one that computes shows too much
 //   data type  the first input's of the first kernel
 //   mfu        FLOPs / duration / peak
 //   ModuleMFU  the rows of module_statistic without backward modules; avg_mfu is the mean over the

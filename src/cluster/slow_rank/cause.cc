@@ -186,7 +186,7 @@ std::vector<Cause> CausesOf(const Role& role, const Excess& excess,
     return own.*member - MedianOf(others, [&](const RankSums& rank) { return rank.*member; });
   };
   const KernelShares kernels = ShareKernels(own, others);
-  // Kernels may run beside each other: what they sum up to is brought to the time that is covered.
+  // Kernels may run in parallel: their sum is scaled to the covered time.
   const double compute = grown(&RankSums::compute);
   const double all = kernels.slower_ns + kernels.more_ns;
   const double scale = compute > 0 && all > 0 ? compute / all : 0;

@@ -128,7 +128,7 @@ void SetSteps(const Rank& rank, bool is_always, double limit, Excess& excess) {
   }
 }
 
-// Each rank beside the others in each step.
+// Each rank compared with the others in each step.
 std::vector<Rank> JudgeSteps(const std::vector<std::vector<double>>& values) {
   const size_t count = values.size();
   const size_t steps = values.front().size();

@@ -21,7 +21,7 @@ Values Even(size_t steps) {
   return values;
 }
 
-TEST(FindExcesses, SaysNothingOfRanksThatDifferAnyway) {
+TEST(FindExcesses, IgnoresRanksThatDifferAnyway) {
   EXPECT_TRUE(FindExcesses(Even(6)).empty());
   EXPECT_TRUE(FindExcesses({{1000, 1010}}).empty());
   EXPECT_TRUE(FindExcesses({{}, {}}).empty());
@@ -86,7 +86,7 @@ TEST(FindExcesses, FindsTheSlowerOfTwo) {
   EXPECT_EQ(found[0].place, 1U);
 }
 
-// Of two ranks the other one does not tell how much healthy ones differ; their steps do.
+// With two ranks only their steps show how much healthy ranks differ.
 TEST(FindExcesses, DoesNotAccuseBothOfTwoThatVary) {
   const std::vector<double> noise = {0.9,  1.1,  0.85, 1.2,  1.0, 0.95, 1.15, 0.8,
                                      1.05, 0.97, 1.12, 0.88, 1.0, 1.18, 0.92, 1.03};

@@ -152,7 +152,7 @@ std::string ModeTablesMarkdown() {
       "# Tables of cluster modes\n\n"
       "Made from the declarations in `src/cluster`; do not edit.\n\n"
       "What the modes of `sonde cluster` ([cluster.md](../cluster.md)) find out about all ranks\n"
-      "of a job. Any statement on a job may name these tables beside those of its traces\n"
+      "of a job. Any statement on a job may name these tables in addition to those of its traces\n"
       "([store.md](store.md)); the mode runs when it does. In `cluster_analysis.db` a table and\n"
       "its columns have the names in parentheses.\n";
   for (const ModeTable& table : ModeTables()) {

@@ -32,7 +32,7 @@ TEST(ModeTables, AreNamedAndExplained) {
   }
 }
 
-// What modes declare under one name must be one table.
+// Tables that modes declare under one name must be equal.
 TEST(ModeTables, OneNameIsOneTable) {
   for (const Mode* mode : Modes()) {
     for (const TableInfo* info : mode->tables) {

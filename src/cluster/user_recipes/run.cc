@@ -26,7 +26,7 @@ using store::ValueType;
 
 constexpr std::string_view kStepId = "{step_id}";
 
-// What a statement gave.
+// The result of a statement.
 struct Answer {
   std::vector<std::string> names;
   std::vector<ResultType> types;

@@ -16,7 +16,7 @@ using base::Concat;
 
 constexpr double kAlpha = 0.01;    // over all causes of a comparison
 constexpr double kNothing = 1e-6;  // ms
-// What follows the machine not at all, or twice as much, is no change of its own.
+// A part that follows the machine not at all, or twice as much, is no change of its own.
 constexpr double kBesideMachine = 1.25;
 constexpr double kSteady = 0.8;  // share of the steps that a part has to be in
 
@@ -238,7 +238,7 @@ class CauseFinder {
       if (IsThere(both.base) && IsThere(both.comparison)) {
         Split(both, calls, speed);
       } else {
-        // What was replaced was taken before: these shapes and types are there in addition.
+        // Replaced calls were taken before: these shapes and types are additional.
         Take(both, calls);
       }
     }
@@ -253,7 +253,7 @@ class CauseFinder {
     return !std::includes(than.begin(), than.end(), of.begin(), of.end());
   }
 
-  // What the other number of calls costs at the base's time of a call, and the rest.
+  // The cost of the changed number of calls at the base's time of a call, and the rest.
   static void Split(const Both& both, Candidate& calls, Candidate& speed) {
     const double mean_calls = MeanOf(both.base.calls);
     const double ms = MeanOf(both.base.ms);
@@ -284,7 +284,7 @@ class CauseFinder {
     candidates_.push_back(std::move(idle));
   }
 
-  // What another number of calls is worth: not what the same calls take on another day.
+  // The effect of another number of calls, without that of the machine.
   static double WorkOf(const Part& part) {
     const double calls[] = {MeanOf(part.base.calls), MeanOf(part.comparison.calls)};
     const double ms = MeanOf(part.base.ms) + MeanOf(part.comparison.ms);
@@ -355,7 +355,7 @@ class CauseFinder {
 
   void JudgeOne(double alpha, double factor, Candidate& candidate) const {
     Cause& cause = candidate.cause;
-    // What the machine makes of it stands in a cause of its own.
+    // The effect of the machine is a cause of its own.
     const double machine = candidate.follows_machine ? factor - 1 : 0;
     const double machine_ms = machine * MeanOf(candidate.base_ms);
     for (double& ms : candidate.comparison_ms) ms -= machine_ms;

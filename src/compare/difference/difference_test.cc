@@ -106,7 +106,7 @@ TEST(DifferenceTest, WrappersAreLookedThrough) {
   EXPECT_EQ(fc->comparison_calls, 1);
 }
 
-TEST(DifferenceTest, TypesAreTold) {
+TEST(DifferenceTest, TypesAreReported) {
   HostSide base;
   HostSide comparison;
   for (const int64_t at : {0, 100}) {

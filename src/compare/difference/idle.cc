@@ -65,7 +65,7 @@ struct IdleInterval {
   int64_t end_ns = 0;
 };
 
-// What of the steps no interval covers.
+// The parts of the steps that no interval covers.
 std::vector<IdleInterval> IdleIn(const std::vector<Window>& steps, std::vector<Interval> busy) {
   std::vector<IdleInterval> idle;
   const std::vector<Interval> merged = recipes::Merge(std::move(busy));
@@ -126,7 +126,7 @@ class Walker {
     open_.push_back({range.end_ns, place});
   }
 
-  // What is idle before `until` and was not given yet.
+  // Idle time before `until` that was not returned yet.
   void Emit(int64_t until) {
     for (; next_ < idle_.size() && idle_[next_].begin_ns < until; ++next_) {
       IdleInterval& one = idle_[next_];
@@ -156,7 +156,7 @@ Busy BusyOf(const Side& side) {
     busy.communication = side.overlap.not_overlapped;
     return busy;
   }
-  // What is an operator's own lies around what it calls: the range of the operator is busy.
+  // An operator's own time surrounds its calls: the range of the operator is busy.
   for (const Kernel& kernel : side.kernels) {
     if (kernel.core == kNone || kernel.is_communication || kernel.op == kNone) continue;
     const Op& op = side.OpAt(kernel.op);

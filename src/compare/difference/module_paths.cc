@@ -87,7 +87,7 @@ class PathFinder {
   void Take(const Module& module, int32_t place) {
     for (const Launch& launch : module.launches) {
       for (const uint32_t kernel : launch.kernels) {
-        // What the forward pass has launched stays there.
+        // Work launched by the forward pass stays there.
         if (paths_.of_kernel[kernel] != 0) continue;
         paths_.of_kernel[kernel] = place;
         paths_.call_begin_ns[kernel] = module.begin_ns;

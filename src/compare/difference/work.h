@@ -1,4 +1,4 @@
-// What both sides did in their steps, side by side: the finest parts of the difference.
+// Work of both sides in their steps, side by side: the finest parts of the difference.
 //
 // A part is a kernel with its shapes and types below an operator below a module, or time in which
 // the device had nothing to do, by where the host was. Where the host is the device, kernels are

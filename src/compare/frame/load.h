@@ -14,7 +14,7 @@
 
 namespace sonde::compare {
 
-// What a side is taken from.
+// The source of a side.
 recipes::Needs SideNeeds();
 // The side of a trace in hand; `step_id`: kNone for all.
 Result<Side> SideOf(const recipes::TraceData& data, const std::string& path, int64_t step_id);

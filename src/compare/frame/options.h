@@ -1,4 +1,4 @@
-// What is compared, and how: the options of the command line that the sheets know.
+// Scope and method of a comparison: the options of the command line that the sheets know.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // One side of a comparison: what the sheets need of a trace, taken from its tables once.
 //
-// A side owns all it holds, so that both sides live beside each other after their traces are gone.
+// A side owns all it holds, so that both sides outlive their traces.
 // Operators are nested over all threads, as the reference does: the parent of an operator is the
 // last one before it that ends no earlier than it begins. Units: nanoseconds of the Unix epoch,
 // bytes. Threads: made by one, then read by any. Memory: about 150 bytes an operator.

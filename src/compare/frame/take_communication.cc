@@ -56,7 +56,7 @@ class CommunicationTaker {
                                     .tasks = {}});
   }
 
-  // Tasks of a plane that overlap lie on tracks beside its own, which are like it but for their
+  // Tasks of a plane that overlap are on tracks next to its own, which are like it but for their
   // number: by track, the first of them.
   std::vector<int32_t> PlanesOfTracks() const {
     std::map<std::array<int32_t, 6>, int32_t> firsts;

@@ -9,7 +9,7 @@ using capture::TrackKind;
 using recipes::Interval;
 using recipes::TraceData;
 
-// What of the intervals lies in the window.
+// The parts of the intervals in the window.
 void Clip(const Window& window, std::vector<Interval>& intervals) {
   for (Interval& one : intervals) {
     one.start_ns = std::max(one.start_ns, window.begin_ns);

@@ -22,7 +22,7 @@ Side Server(double ttft_ms, double itl_ms) {
   return side;
 }
 
-TEST(RequestsTest, WhatChangedIsToldFromWhatVaries) {
+TEST(RequestsTest, ChangesAreDistinguishedFromNoise) {
   const auto same = CompareRequests(Server(100, 10), Server(100, 10));
   ASSERT_EQ(same.size(), 2U);
   EXPECT_EQ(same[0].verdict, Verdict::kUnchanged);
@@ -38,7 +38,7 @@ TEST(RequestsTest, WhatChangedIsToldFromWhatVaries) {
   EXPECT_EQ(slower[1].count[1], 4000);
 }
 
-TEST(RequestsTest, AnotherBatchIsSaidBeforeTheTimesOfIt) {
+TEST(RequestsTest, AnotherBatchIsReportedBeforeItsTimes) {
   Judgement judgement;
   judgement.stages = {JudgeStage("step", {20, 20.1, 19.9, 20}, {12, 12.1, 11.9, 12})};
   judgement.requests = {{.measure = "E2E",
@@ -53,14 +53,15 @@ TEST(RequestsTest, AnotherBatchIsSaidBeforeTheTimesOfIt) {
                          .mean = {13, 4},
                          .percentiles = {},
                          .verdict = Verdict::kChanged}};
-  const std::string said = SentencesOf(judgement);
-  EXPECT_TRUE(said.starts_with("a step holds 4.0 requests at a time, 13.0 in the base")) << said;
-  EXPECT_LT(said.find("requests, E2E: 1800.000 ms"), said.find("a step takes 12.000 ms"));
+  const std::string sentences = SentencesOf(judgement);
+  EXPECT_TRUE(sentences.starts_with("a step holds 4.0 requests at a time, 13.0 in the base"))
+      << sentences;
+  EXPECT_LT(sentences.find("requests, E2E: 1800.000 ms"), sentences.find("a step takes 12.000 ms"));
   judgement.requests[1].mean[1] = 12;
   EXPECT_FALSE(SentencesOf(judgement).starts_with("a step holds"));
 }
 
-TEST(RequestsTest, OnlyWhatBothHave) {
+TEST(RequestsTest, OnlyRequestsOfBothSides) {
   Side other = Server(1, 1);
   other.serving.pop_back();
   EXPECT_EQ(CompareRequests(Server(1, 1), other).size(), 1U);
@@ -173,7 +174,7 @@ TEST(CallsTest, CallsOfAStepAreJoinedByName) {
   EXPECT_EQ(rows[1].verdict, Verdict::kUnchanged);
 }
 
-TEST(CallsTest, WhatASideLacksTakesNoTimeThere) {
+TEST(CallsTest, CallsThatASideLacksTakeNoTimeThere) {
   const Side usual = Calling(4, 50'000);
   Side silent = Calling(0, 0);
   silent.calls.clear();

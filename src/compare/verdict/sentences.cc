@@ -218,7 +218,8 @@ const Cause* MachineOf(const Judgement& judgement) {
   return found == judgement.causes.end() ? nullptr : &*found;
 }
 
-// What the machine makes a stage longer by: where the host is the device all of it, else computing.
+// How much longer the machine makes a stage: where the host is the device all of it, else
+// computing.
 double MachineMs(const Judgement& judgement, const Stage& stage) {
   const Cause* machine = MachineOf(judgement);
   if (machine == nullptr || machine->DiffMs() <= 0 || machine->base_ms <= 0) return 0;

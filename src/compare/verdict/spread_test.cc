@@ -25,7 +25,7 @@ TEST(SpreadTest, GapsNeedTwoValuesOnEachSide) {
   EXPECT_FALSE(GapOf(SpreadOf(one), SpreadOf(two), 0.01).LeavesOutZero());
 }
 
-TEST(SpreadTest, WhatDoesNotVaryLeavesNoDoubt) {
+TEST(SpreadTest, ConstantSamplesLeaveNoDoubt) {
   const std::array four = {4.0, 4.0, 4.0};
   const std::array five = {5.0, 5.0, 5.0};
   EXPECT_TRUE(GapOf(SpreadOf(four), SpreadOf(five), 1e-6).LeavesOutZero());

@@ -11,7 +11,7 @@
 // reported however much times vary; the time of what is the same on both sides by its time, which
 // has to differ by kRelevantTime of it and kRelevantOfStep of the step. Where the most of what both
 // sides have takes another time by one factor, that is one cause (the machine), and the others are
-// what is left beside it, where that is more than the factor's part of them.
+// the remainder, where that is more than the factor's part of them.
 // Units: milliseconds a step. Pure, any thread.
 #pragma once
 
@@ -102,7 +102,7 @@ struct RequestMeasure {
 };
 std::vector<RequestMeasure> CompareRequests(const Side& base, const Side& comparison);
 
-// What was alive when the most memory was in use, by the operator that asked for it; the first is
+// Memory that was alive at the peak, by the operator that allocated it; the first is
 // all of it, the others follow by their difference.
 struct AliveAtPeak {
   std::string owner;  // "" all

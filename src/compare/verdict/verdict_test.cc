@@ -118,7 +118,7 @@ TEST(VerdictTest, PlantedCausesAreFound) {
   EXPECT_EQ(FirstCause(unknown, changed), "other time (shapes are not recorded) | MatMul (mm)");
 }
 
-// What one side did not record is no difference.
+// Data that one side did not record is no difference.
 TEST(VerdictTest, ShapesOfOneSideAloneTellNothing) {
   const std::vector<Planted> with = {{"MatMul", "mm", "8;8", 1'000'000, 4}};
   auto without = with;
@@ -161,7 +161,7 @@ TEST(VerdictTest, WithoutShapesALargerBatchLooksLikeASlowMachine) {
   }
 }
 
-TEST(VerdictTest, WhatBothSidesHaveIsAligned) {
+TEST(VerdictTest, WorkOfBothSidesIsAligned) {
   const std::vector<Planted> base = {{"MatMul", "mm", "8", 900'000, 1}};
   const std::vector<Planted> other = {{"MatMul", "mm", "8", 900'000, 1},
                                       {"Cast", "c", "8", 200'000, 1}};

@@ -48,7 +48,7 @@ Status WriteProfilerDb(const ExportContext& whole, const std::string& path, bool
   return file.Close();
 }
 
-// Lets `write` make a file beside the path, which takes its place when it is whole.
+// Lets `write` make a file next to the path, which replaces it when complete.
 Status Replace(const std::string& path,
                const std::function<Status(const std::string& made)>& write) {
   const std::string made = path + ".new";

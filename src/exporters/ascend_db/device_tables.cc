@@ -1,4 +1,4 @@
-// What ran on the device.
+// Work of the device.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -80,7 +80,7 @@ void AddCommunicationTasks(DbContext& context, SqliteTable& table) {
   }
 }
 
-// What lies on a plane of communication and is no task of a stream in the trace.
+// Tasks on a plane of communication that are no task of a stream in the trace.
 void AddPlaneTasks(DbContext& context, SqliteTable& table) {
   const TraceData& data = context.data();
   for (const PlaneSlice& plane : context.planes) {

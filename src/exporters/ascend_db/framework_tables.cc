@@ -1,4 +1,4 @@
-// What the host did: operators, modules and Python functions, call stacks, steps, collections of
+// Work of the host: operators, modules and Python functions, call stacks, steps, collections of
 // garbage, marks of the user.
 #include <algorithm>
 #include <string>

@@ -1,4 +1,4 @@
-// What the host's interface to the device did: CANN_API.
+// Calls of the host's interface to the device: CANN_API.
 #include <algorithm>
 #include <optional>
 #include <set>

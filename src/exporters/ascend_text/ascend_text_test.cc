@@ -278,7 +278,7 @@ TEST_F(AscendText, HeadersOfTheRealTool) {
   EXPECT_TRUE(real.starts_with(kernel.substr(0, kernel.size() - 1))) << kernel;
 }
 
-TEST(ExporterList, SaysWhoLeavesAProcessorIdle) {
+TEST(ExporterList, ListsExportersThatLeaveAProcessorIdle) {
   const Exporter& text = *FindExporter("text");
   EXPECT_FALSE(LeavesIdle(text, 1));
   EXPECT_FALSE(LeavesIdle(text, 2));

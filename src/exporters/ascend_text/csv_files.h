@@ -23,8 +23,8 @@ void AddApiStatistic(const ExportContext& context, FileSet& files,
                      const std::string& name = "api_statistic.csv");
 void AddOperatorMemory(const ExportContext& context, FileSet& files);
 void AddMemoryRecord(const ExportContext& context, FileSet& files);
-// Tables of the device's own tool beside those of tasks (importers/ascend/device_sheets.h), with
-// `end` behind their names; of the framework only some, under other names.
+// Tables of the device's own tool in addition to those of tasks (importers/ascend/device_sheets.h),
+// with `end` behind their names; of the framework only some, under other names.
 void AddDeviceSheets(const ExportContext& context, FileSet& files, bool is_of_framework,
                      std::string_view end);
 

@@ -132,7 +132,7 @@ void AppendTaskFlow(char phase, int64_t id, std::string_view row, int64_t ts_ns,
 }
 
 // Durations of the tasks as viewers need them, parallel to data.tasks. Only what is over before the
-// next one of its stream begins is fitted: parts of a task run within it, and beside each other.
+// next one of its stream begins is fitted: parts of a task run within it, and in parallel.
 std::vector<int64_t> FitTasks(const TraceData& data) {
   std::vector<int64_t> durs_ns(data.tasks.size());
   std::vector<int64_t> next_ns(data.tracks.size(), INT64_MAX);  // by stream

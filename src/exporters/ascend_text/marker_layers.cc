@@ -1,4 +1,4 @@
-// Layers beside the operators: garbage collection, markers of the user, counters.
+// Layers next to the operators: garbage collection, markers of the user, counters.
 #include <algorithm>
 #include <map>
 #include <set>

@@ -55,7 +55,7 @@ void AppendArguments(const TraceData& data, const OperatorFragments& fragments,
   out.Append(fragments.Module(op.module));
 }
 
-// What is no operator keeps its own category and arguments.
+// Slices that are no operator keep their category and arguments.
 void AppendOther(const TraceData& data, const ImportedSlices& imported,
                  const store::SliceRow& slice, LineBuffer& out) {
   std::string_view category = data.Name(slice.category);

@@ -1,4 +1,5 @@
-// What no other layer has: slices of units beside the cores, of the system's calls and the like.
+// Slices that no other layer has: of units other than the cores, of the system's calls and the
+// like.
 #include <set>
 #include <string>
 #include <utility>

@@ -5,8 +5,8 @@
 // user, from level 1 the host calls with HostToDevice flows, Ascend Hardware (streams with device
 // tasks), Communication (groups), Overlap Analysis; async_npu flows from operators to device work.
 // Times are exact: `ts` is a text of microseconds with three decimals, `dur` a number. Within a row
-// (pid, tid) events nest or are disjoint, but for parts of one device task that ran beside each
-// other; each flow has exactly one start and one end.
+// (pid, tid) events nest or are disjoint, but for parts of one device task that ran in parallel to
+// each other; each flow has exactly one start and one end.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@
 
 namespace sonde::exporters {
 
-// What imported traces have beside the tables of captures.
+// Parts of imported traces in addition to the tables of captures.
 struct ImportedSlices {
   SliceArguments arguments;
   CallArguments calls;
@@ -36,7 +36,7 @@ struct ImportedSlices {
 
 // The pieces refer to what is given, which must outlive them.
 TracePieces TraceViewPieces(const ExportContext& context, const ImportedSlices& imported);
-// What the device tool's own timeline has of them: host calls, device work with communication and
+// The same in the device tool's own timeline: host calls, device work with communication and
 // overlap, counters.
 TracePieces DeviceTracePieces(const ExportContext& context, const ImportedSlices& imported);
 

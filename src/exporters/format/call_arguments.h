@@ -1,5 +1,5 @@
-// What an import kept of calls into the vendor's library beside their names: kind, number and the
-// item that they are about, as timelines have them.
+// Data that an import kept of calls into the vendor's library in addition to their names: kind,
+// number and the item that they are about, as timelines have them.
 //
 // Read from the store; sets of arguments that many calls share are held once. Read-only after
 // Load(), any thread.

@@ -1,7 +1,7 @@
 // The row (thread id) on which each event of the framework's layer is drawn.
 //
 // Operators, modules and Python functions of a thread nest in each other and share the thread's own
-// row. Tracks of work that ran beside (collective works, ranges that overlap) have lanes of their
+// row. Tracks of parallel work (collective works, ranges that overlap) have lanes of their
 // own, and so have single module calls or Python functions that only partly overlap an operator or
 // annotation: a viewer drops events that neither nest nor are disjoint.
 // Cost: calls and operators are each passed in order of time. Threads: read-only after

@@ -26,7 +26,7 @@ constexpr int64_t kLaunchNs = 1;
 // wide as the greatest correlation, and fails where 16 bits do for these and not for those.
 constexpr int64_t kFirstCorrelation = int64_t{1} << 20;
 
-// What one kernel, copy or wait and its launch are made of.
+// The parts of one kernel, copy or wait and its launch.
 struct Kernel {
   std::string_view category = "kernel";
   std::string_view name;  // JSON text
@@ -65,7 +65,7 @@ class KernelWriter {
     out.Int(int64_t{kernel.launch_slice} + 1);
     out.Append(R"(,"queued":0,"device":)");
     out.Int(kernel.device);
-    // What is no work has its row only: readers take whatever names a stream for work.
+    // Slices that are no work have a row only: readers take everything on a stream for work.
     if (kernel.category != kWait) {
       out.Append(R"(,"context":1,"stream":)");
       out.Int(kernel.stream);

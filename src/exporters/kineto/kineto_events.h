@@ -26,7 +26,7 @@ std::string KinetoTail(const std::string& file_name);
 void AddKinetoNames(const ExportContext& context, int64_t base_ns, TracePieces& pieces);
 // Operators, annotations, modules, Python functions, fwdbwd flows.
 void AddKinetoHost(const ExportContext& context, int64_t base_ns, TracePieces& pieces);
-// What imported traces have beside the tables of captures.
+// Parts of imported traces in addition to the tables of captures.
 struct KinetoImported {
   SliceArguments arguments;
   std::vector<int32_t> rest;  // slices that only AddKinetoRest writes
@@ -39,7 +39,7 @@ struct KinetoImported {
 // Kernels, copies and waits; launches, where no calls of a runtime were recorded, and their flows.
 void AddKinetoDevice(const ExportContext& context, const KinetoImported& imported, int64_t base_ns,
                      TracePieces& pieces);
-// What has no other place; counters.
+// Slices without another place; counters.
 void AddKinetoRest(const ExportContext& context, const KinetoImported& imported, int64_t base_ns,
                    TracePieces& pieces);
 // Allocator events and the closing marks of the recording.

@@ -1,4 +1,4 @@
-// What a Kineto trace of ours has beside operators and kernels: calls of the host's interface,
+// Parts of our Kineto traces in addition to operators and kernels: calls of the host's interface,
 // queues between threads, marks, collections of garbage, planes of communication, counters.
 #include <set>
 #include <string>
@@ -73,7 +73,7 @@ class RestWriter {
     int64_t ts_ns = 0;
   };
 
-  // What the calls of a runtime started.
+  // Work started by the calls of a runtime.
   void FindWork() {
     if (!imported_.has_runtime) return;
     std::unordered_map<int32_t, Work> of_slice;

@@ -41,7 +41,7 @@ std::string Line(std::string_view first, size_t width, std::initializer_list<std
 
 constexpr size_t kNameWidth = 22;
 
-// What became of the requests that are not whole.
+// Reasons of the requests that are not whole.
 void RenderFates(const ServingSummary& summary, std::string& out) {
   const std::pair<int64_t, std::string_view> fates[] = {
       {summary.cut_requests, " cut by an error of the engine or its end"},

@@ -12,7 +12,7 @@
 
 namespace sonde::exporters {
 
-// What people read; with all of the slowest requests where `is_long`.
+// The text for people; with all of the slowest requests where `is_long`.
 std::string RenderServing(const recipes::ServingSummary& summary, bool is_long);
 
 std::string ServingCsv(const recipes::ServingSummary& summary);

@@ -25,7 +25,7 @@ TEST(ServingText, WholeRequestsNeedOneSetOfNumbers) {
   EXPECT_EQ(text.find("speculation"), std::string::npos);
 }
 
-TEST(ServingText, RequestsThatAreNotWholeHaveAReasonAndTheirTokensAreSaid) {
+TEST(ServingText, IncompleteRequestsHaveAReasonAndTheirTokensAreListed) {
   recipes::ServingSummary summary = Served();
   summary.requests = 8;
   summary.failed_requests = 1;
@@ -43,7 +43,7 @@ TEST(ServingText, RequestsThatAreNotWholeHaveAReasonAndTheirTokensAreSaid) {
       << text;
 }
 
-TEST(ServingText, SpeculationIsSaidWhereThereIsSome) {
+TEST(ServingText, SpeculationIsShownWhereThereIsSome) {
   recipes::ServingSummary summary = Served();
   summary.drafts = 10;
   summary.drafted_tokens = 30;

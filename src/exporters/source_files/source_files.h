@@ -13,11 +13,11 @@ namespace sonde::exporters {
 // Whether the store holds databases, and they were written.
 Result<bool> WriteSourceDatabases(const ExportContext& context);
 
-// The analysis.db that a text set may hold beside its files; false where none was imported.
+// The analysis.db that a text set may hold next to its files; false where none was imported.
 Result<bool> WriteSourceAnalysis(const ExportContext& context);
 
 // Whether the store holds CSV files, and they were written, with the JSON files and the analysis.db
-// beside them.
+// next to them.
 Result<bool> WriteSourceTexts(const ExportContext& context);
 
 // profiler_info*.json and profiler_metadata.json; false where none were imported.

@@ -1,6 +1,6 @@
 // Finds, over all ranks of a step, the first calls that went wrong.
 //
-// What "wrong" means is the caller's: a difference from a golden run, or an overflow. The search
+// The caller defines "wrong": a difference from a golden run, or an overflow. The search
 // has three phases, as in the reference: before the first communication of each rank (the first
 // wrong call of every rank), between communications, after the last. In the middle phase calls get
 // a layer, the length of the longest chain of communications before them over all ranks; the

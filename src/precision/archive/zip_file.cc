@@ -75,7 +75,7 @@ void AppendLittle(uint32_t value, size_t size, std::string* out) {
   for (size_t i = 0; i < size; ++i) out->push_back(static_cast<char>((value >> (8 * i)) & 0xFFU));
 }
 
-// What the header before a member and its entry in the directory have in common.
+// The fields shared by the header of a member and its entry in the directory.
 void AppendMemberFields(const std::pair<std::string, std::string>& member, std::string* out) {
   constexpr uint32_t kUtf8Names = 0x800;
   constexpr uint32_t kDate1980 = 0x21;

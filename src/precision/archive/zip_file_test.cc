@@ -9,7 +9,7 @@ std::vector<std::pair<std::string, std::string>> Members() {
   return {{"env", "{}"}, {"folder/pip", std::string(5000, 'x')}, {"empty", ""}};
 }
 
-TEST(ZipFile, WhatWasPackedIsRead) {
+TEST(ZipFile, PackedMembersAreRead) {
   const std::string file = MakeZip(Members());
   const auto names = ZipNames(file);
   ASSERT_TRUE(names.ok()) << names.status().message();

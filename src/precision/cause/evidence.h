@@ -1,4 +1,4 @@
-// What a finding shows of both runs, in lines for a terminal.
+// Evidence of a finding from both runs, in lines for a terminal.
 //
 // Pure, any thread.
 #pragma once

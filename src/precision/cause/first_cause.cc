@@ -136,7 +136,7 @@ bool CauseSearch::ReportGap(const AlignedCall& behind) {
   return true;
 }
 
-// What was computed behind it agreed. A layer that is left out may do no more to the next ones than
+// Values computed after it agreed. A layer that is left out may do no more to the next ones than
 // rounding does, where types are narrow: its weights show it later.
 void CauseSearch::CloseGap() {
   const bool has_module = std::any_of(
@@ -241,7 +241,7 @@ bool CauseSearch::StatisticsRoundEverywhere() {
   return statistics_round_ == 1;
 }
 
-// What a backward of a function gives are the gradients of its last node, whose number, order,
+// The results of a backward of a function are the gradients of its last node, whose number, order,
 // types and shapes belong to the kernel that the forward chose: of two kernels they are not
 // comparable.
 bool CauseSearch::HasOtherNodes(const AlignedCall& call, const std::vector<Pair>& pairs) const {

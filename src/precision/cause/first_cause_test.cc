@@ -88,7 +88,7 @@ TEST(FirstCauseTest, PlacesThatAreLookedUpMayDifferUnseen) {
             CauseKind::kOperator);
 }
 
-// Between modules at level L0, say.
+// For example between modules at level L0.
 TEST(FirstCauseTest, NanThatNoRecordedCallGave) {
   const std::string nan = CauseValues("NaN", "NaN", "torch.float32", "NaN");
   const auto run = [&](const std::string& between) {
@@ -126,7 +126,7 @@ TEST(FirstCauseTest, AVectorThatIsLearnedIsAWeight) {
 }
 
 // Its inputs are those of all ranks.
-TEST(FirstCauseTest, WhatACollectiveGivesMayComeFromAnotherRank) {
+TEST(FirstCauseTest, AResultOfACollectiveMayComeFromAnotherRank) {
   const auto reduced = [](const std::string& output) {
     return CauseApi("Distributed.all_reduce.0.forward", X(), output);
   };
@@ -165,7 +165,7 @@ TEST(FirstCauseTest, CallsThatOneRunLacks) {
                                  Linear(Weight(), Y()) + "," + gelu + "," + end);
   EXPECT_EQ(cause.kind, CauseKind::kCalls);
   EXPECT_EQ(cause.place, "Functional.gelu.0.forward");
-  // What makes no difference to any value behind it is none.
+  // A change without effect on any later value is no cause.
   const std::string same = CauseApi("Functional.gelu.0.forward", Y(), Y());
   const std::string tanh = CauseApi("Torch.tanh.0.forward", Y(), X());
   EXPECT_EQ(
@@ -247,7 +247,7 @@ TEST(FirstCauseTest, AnArgumentThatOneRunGivesExplainsWhatDiffers) {
   EXPECT_FALSE(Cause(loss(sum, Y()), loss("", Y())).IsFinding());
 }
 
-TEST(FirstCauseTest, AnArgumentOfOneRunIsToldWhereResultsDifferByRounding) {
+TEST(FirstCauseTest, AnArgumentOfOneRunIsReportedWhereResultsDifferByRounding) {
   const auto attention = [](const std::string& arguments, const std::string& output) {
     return Concat(R"("Functional.scaled_dot_product_attention.0.forward": {"input_args": [)", X(),
                   R"(], "input_kwargs": {)", arguments, R"(}, "output": [)", output, "]}");

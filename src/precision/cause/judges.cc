@@ -149,7 +149,7 @@ bool CauseSearch::JudgeOrigin(const AlignedCall& call, const Pair& pair) {
           ? "no recorded call produced this value: it comes from outside, or from code around all "
             "recorded modules (dump with level mix to find out)"
           : "no earlier recorded call produced this value in both runs";
-  // What a program is fed with is there from the first call on.
+  // Inputs of the program exist from the first call on.
   const bool nan = OperandOf(*pair.target).has_nan != OperandOf(*pair.golden).has_nan;
   Report(nan && calls_ > 0 ? CauseKind::kNotFinite : CauseKind::kInput, call, &pair,
          std::string(why));
@@ -247,7 +247,7 @@ void CauseSearch::AddForward(std::string_view golden_api, CallNumbers* numbers) 
 const CallNumbers& CauseSearch::NumbersOf(const AlignedCall& call, const std::vector<Pair>& pairs) {
   CallNumbers& out = numbers_;
   if (has_numbers_) {
-    // What passed as rounding of an earlier result of this call counts for the next.
+    // A difference that passed as rounding of an earlier result of this call counts for the next.
     out.relative = std::max(inputs_apart_, background_);
     return out;
   }
@@ -279,7 +279,7 @@ const CallNumbers& CauseSearch::NumbersOf(const AlignedCall& call, const std::ve
   return out;
 }
 
-// What a collective gives is made of other ranks' parts, too, which are in their dumps.
+// A collective's result is made of other ranks' parts, too, which are in their dumps.
 bool CauseSearch::JudgeCollective(const AlignedCall& call, const Pair& pair) {
   if (FamilyOf(NameOf(target_, call.target)) != Family::kCommunication) return false;
   Report(CauseKind::kOtherRank, call, &pair,
@@ -317,7 +317,7 @@ std::string CauseSearch::LoneArguments(const AlignedCall& call) const {
   return out;
 }
 
-// What looks up by whole numbers, or by a mask, of which a dump of statistics holds the largest and
+// Look-ups by integers, or by a mask, of which a dump of statistics holds the largest and
 // the smallest alone: these may differ although they agree. Null: there are none.
 const CauseSearch::Pair* CauseSearch::UnseenPlaces(const AlignedCall& call,
                                                    const std::vector<Pair>& pairs) const {

@@ -157,7 +157,7 @@ double UnitRoundoff(std::string_view dtype) {
     std::string_view name;
     double unit;
   };
-  // What nearly every row has, without a look at its letters.
+  // The common case of nearly every row, without a look at its letters.
   static constexpr std::array<Known, 5> kUsual = {{{"torch.float32", 0x1p-24},
                                                    {"torch.bfloat16", 0x1p-8},
                                                    {"torch.float16", 0x1p-11},
@@ -216,7 +216,7 @@ Operand OperandOf(const DumpRow& row) {
 Difference Measure(const DumpRow& target, const DumpRow& golden, const ComparedRow* compared,
                    Mode mode) {
   if (target.kind != LeafKind::kTensor || golden.kind != LeafKind::kTensor) {
-    // What no gradient reaches: nothing here, zeros in dumps of the reference.
+    // Without a gradient: nothing here, zeros in dumps of the reference.
     if ((target.kind == LeafKind::kNone && IsZero(golden)) ||
         (golden.kind == LeafKind::kNone && IsZero(target))) {
       return {};

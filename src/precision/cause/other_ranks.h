@@ -16,7 +16,7 @@
 
 namespace sonde::precision {
 
-// What the search over ranks keeps of one.
+// Data that the search over ranks keeps of one rank.
 struct RankFinding {
   int64_t rank = 0;
   FirstCause* cause = nullptr;

@@ -65,7 +65,7 @@ TEST_F(OtherRanksTest, OnePlaceIsAFindingOfBoth) {
   EXPECT_EQ(Kinds(), (Two{CauseKind::kOperator, CauseKind::kOperator}));
 }
 
-TEST_F(OtherRanksTest, WhatIsARanksOwnStaysOne) {
+TEST_F(OtherRanksTest, ARanksOwnDifferenceStaysOneFinding) {
   Set(0, CauseKind::kWeight, 2);
   Set(1, CauseKind::kOperator, 1);
   EXPECT_EQ(Kinds(), (Two{CauseKind::kWeight, CauseKind::kOperator}));

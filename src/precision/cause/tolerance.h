@@ -58,7 +58,7 @@ Family FamilyOf(std::string_view name);
 bool IsRandomApi(std::string_view name);
 bool IsUninitialisedApi(std::string_view name);
 
-// What is known of one call.
+// Facts of one call.
 struct CallNumbers {
   Family family = Family::kElementwise;
   bool is_backward = false;  // gradients come in; `forward` holds what the forward call saw

@@ -53,7 +53,7 @@ TEST_F(ApiCheckTest, LargerOnesAreNamedTheFurthestFirst) {
 }
 
 // Seen on a GPU: Adam's eps of 1e-8, added in float16.
-TEST_F(ApiCheckTest, WhatUnderflowsIsRounding) {
+TEST_F(ApiCheckTest, UnderflowIsRounding) {
   const std::string lost =
       R"({"call": "Tensor.add_.0", "direction": "forward", "index": 0, "dtype": "torch.float16",)"
       R"("shape": [256], "output": [1, 256, 256, 1.6e-7, 1e-8, 1e-8, 0.00048828125],)"

@@ -24,7 +24,7 @@ struct Checkpoint {
   std::vector<NamedTensor> tensors;   // sorted, numbers in names by value
   std::vector<std::string> notes;     // what was decided on the way
   std::vector<std::string> left_out;  // tensors that cannot be compared, with the reason
-  uint64_t other_values = 0;          // numbers and texts beside the tensors
+  uint64_t other_values = 0;          // numbers and texts other than tensors
 };
 
 // Whether a path looks like one; a folder of dumps does not.

@@ -21,7 +21,7 @@ namespace {
 
 using base::Concat;
 
-// What all names have in front, up to a dot; "" for nothing.
+// The common prefix of all names, up to a dot; "" for none.
 std::string CommonPlace(const std::vector<std::string>& names) {
   if (names.empty()) return "";
   size_t length = names.front().size();
@@ -225,7 +225,7 @@ class Run {
                              place.empty() ? "" : Concat(", all of them in ", place));
   }
 
-  // What a sentence over all that was compared speaks of, and not of more.
+  // The subject of a sentence over all compared tensors.
   std::string_view Compared() const {
     if (!target_.left_out.empty() || !golden_.left_out.empty()) return "those that were compared";
     const bool alone = !out_.target_only.empty() || !out_.golden_only.empty();

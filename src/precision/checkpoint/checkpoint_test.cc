@@ -137,15 +137,15 @@ TEST(CheckpointTest, SafetensorsWhoseHeaderDoesNotFit) {
             "");
 }
 
-TEST(CheckpointTest, FilesThatAreNoCheckpointAreToldAsWhatTheyAre) {
-  const auto told = [](const std::string& text, std::string_view name) {
+TEST(CheckpointTest, FilesThatAreNoCheckpointAreNamed) {
+  const auto error = [](const std::string& text, std::string_view name) {
     return std::string(ReadCheckpointFile(std::as_bytes(std::span(text)), name).status().message());
   };
-  EXPECT_EQ(told("", "a.pt"), "the file is empty");
-  EXPECT_EQ(told("version https://git-lfs.github.com/spec/v1\noid sha256:0\n", "a.bin"),
+  EXPECT_EQ(error("", "a.pt"), "the file is empty");
+  EXPECT_EQ(error("version https://git-lfs.github.com/spec/v1\noid sha256:0\n", "a.bin"),
             "a Git LFS pointer instead of the file (run git lfs pull)");
-  EXPECT_EQ(told("some text that is long enough", "a.safetensors"), "no header of safetensors");
-  EXPECT_EQ(told(Safetensors("{}", 0).replace(0, 8, "\0\0\0\0\0\0\0\1", 8), "a.safetensors"),
+  EXPECT_EQ(error("some text that is long enough", "a.safetensors"), "no header of safetensors");
+  EXPECT_EQ(error(Safetensors("{}", 0).replace(0, 8, "\0\0\0\0\0\0\0\1", 8), "a.safetensors"),
             "a header of 72057594037927936 bytes, more than safetensors allow");
 }
 
@@ -175,7 +175,7 @@ TEST(CheckpointTest, PrefixesOfWrappersAreTakenAway) {
       EXPECT_EQ(pairs.notes.size(), prefix == "_orig_mod." ? 0U : 1U) << prefix;
     }
   }
-  // Equal names stay as they are, and what only one side has is told.
+  // Equal names stay, and tensors of only one side are reported.
   const NamePairs pairs = PairNames(Named({"a.weight", "x"}), Named({"a.weight", "y"}));
   EXPECT_EQ(pairs.both.size(), 1U);
   EXPECT_EQ(pairs.target_only.size(), 1U);

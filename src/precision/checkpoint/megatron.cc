@@ -156,9 +156,10 @@ class Loader {
       }
     }
     if (beside_ > 0) {
-      out_.notes.push_back(Concat(folder_, ": ", std::to_string(beside_),
-                                  " tensors beside the model (optimizer, random numbers) are not "
-                                  "compared"));
+      out_.notes.push_back(
+          Concat(folder_, ": ", std::to_string(beside_),
+                 " tensors other than the model (optimizer, random numbers) are not "
+                 "compared"));
     }
     for (auto& [name, tensor] : whole_) out_.tensors.push_back({name, std::move(tensor)});
     out_.kind = Concat("Megatron, ", std::to_string(files_), " ranks (tensor ",
@@ -282,7 +283,7 @@ class Loader {
     return Tensor::Concatenate(parts, 0);
   }
 
-  // What is not cut is the same on every rank.
+  // Tensors that are not cut are equal on every rank.
   void NoteUnequal(const Parts& part) {
     for (const Tensor& tensor : part.tensors) {
       if (tensor.SameBytes(part.tensors.front())) continue;

@@ -15,7 +15,7 @@
 
 namespace sonde::precision {
 
-// What torch.distributed.checkpoint leaves, Megatron's --ckpt-format torch_dist with it: a file of
+// Files of torch.distributed.checkpoint, Megatron's --ckpt-format torch_dist with it: a file of
 // it, or the folder with its ".metadata". Refused, with what to do.
 bool IsDistributed(const std::string& path);
 Status RefuseDistributed(const std::string& path);

@@ -52,7 +52,7 @@ std::optional<double> FactorOf(const WeightDifference& difference) {
   const double factor = difference.dot / golden;
   const double left = difference.target.squares - factor * difference.dot;
   const bool exact = std::fabs(left) <= kExact * difference.target.squares;
-  // What the rounding of the type itself explains is no factor.
+  // A difference that the rounding of the type explains is no factor.
   if (!exact || std::fabs(factor - 1) < 1e-5) return std::nullopt;
   return factor;
 }

@@ -67,7 +67,7 @@ bool UsableNumber(const Cell& cell, double* number) {
 double MaxOf(double start, double number) { return number > start ? number : start; }
 double MinOf(double start, double number) { return number < start ? number : start; }
 
-// What rule 3 makes of any text: infinite, never greater, or zero.
+// The result of rule 3 for any text: infinite, never greater, or zero.
 double MagnitudeForRelativeRule(const Cell& cell) {
   switch (cell.kind) {
     case Cell::Kind::kPercent:

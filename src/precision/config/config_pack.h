@@ -1,4 +1,4 @@
-// What a training run depends on, packed on one machine and compared with the pack of another:
+// The configuration of a training run, packed on one machine and compared with the pack of another:
 // environment variables, Python packages, hyper-parameters from launch scripts.
 //
 // The pack is a zip file with the members that msProbe writes: env, pip,

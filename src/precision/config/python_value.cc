@@ -121,7 +121,7 @@ class Parser {
     if (depth > kMostValueDepth) return Wrong("too deeply nested");
     if (token_.kind == TokenKind::kText) {
       out.kind = ValueKind::kText;
-      // Python joins texts that stand beside each other.
+      // Python joins adjacent texts.
       for (; token_.kind == TokenKind::kText; Advance()) out.text += Unquoted(token_.text);
       return out;
     }

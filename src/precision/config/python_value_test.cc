@@ -39,7 +39,7 @@ TEST(PythonValue, EqualityIsThatOfPython) {
   EXPECT_FALSE(Parse("12345678901234567890") == Parse("12345678901234567891"));
 }
 
-TEST(PythonValue, WhatIsNoValueNamesTheByte) {
+TEST(PythonValue, ErrorsNameTheByte) {
   size_t consumed = 0;
   for (const char* text : {"", "foo", "{'a' 1}", "[1 2]", "{", "'open", "[1,,]", "}"}) {
     const auto value = ParsePythonValue(text, &consumed);
@@ -49,13 +49,13 @@ TEST(PythonValue, WhatIsNoValueNamesTheByte) {
   EXPECT_FALSE(ParsePythonValue(std::string(10'000, '['), &consumed).ok());
 }
 
-TEST(PythonValue, WhatStandsBehindIsNotRead) {
+TEST(PythonValue, TextBehindAValueIsNotRead) {
   size_t consumed = 0;
   EXPECT_TRUE(ParsePythonValue("{'a': 1} and more", &consumed).ok());
   EXPECT_EQ(consumed, 8U);
 }
 
-TEST(PythonValue, LinesAreCutBeforeWhatIsNone) {
+TEST(PythonValue, LinesAreCutBeforeNonValues) {
   EXPECT_EQ(ValuePart(" 'a': 1, INFO now"), " 'a': 1,");
   EXPECT_EQ(ValuePart("INFO now"), "");
   EXPECT_EQ(ValuePart(" 'a': {'b': 'INFO now'},"), " 'a': {'b': 'INFO now'},");

@@ -18,7 +18,7 @@ constexpr std::string_view kBegins[] = {"{'actor_rollout_ref':", "{\"actor_rollo
 // Arguments that do not describe the model.
 constexpr std::string_view kIgnoredSettings[] = {"profiler/", "ray_"};
 
-// What the rollouts and the training of one model must have in common.
+// Settings that the rollouts and the training of one model must share.
 struct Demand {
   const char* path;
   const char* value;

@@ -414,7 +414,7 @@ void DumpReader::ReadData() {
     api_name_ = Keep(key);
     ReadApi();
   }
-  // What was read of the entry that has no end is not the whole of it.
+  // The entry without an end is incomplete.
   if (json_.failed() && !file_->apis_.empty() && file_->apis_.back().raw.empty()) {
     file_->rows_.resize(file_->apis_.back().first_row);
     file_->apis_.pop_back();

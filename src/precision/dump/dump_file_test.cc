@@ -122,7 +122,7 @@ TEST(DumpFileTest, BadFilesAreRefusedInOneLine) {
   }
 }
 
-TEST(DumpFileTest, WhatWasWholeBeforeACutIsRead) {
+TEST(DumpFileTest, EntriesBeforeACutAreRead) {
   const std::string head = R"({"task": "statistics", "data": {)";
   const std::string first = R"("a.forward": {"input": [null, {"type": "int", "value": 3}]})";
   const std::string second = R"(, "b.forward": {"output": [{"type": "str", "value": "x"}]})";

@@ -32,13 +32,13 @@ Result<DumpFolder> LoadDumpFolder(const std::string& dump_path, const std::strin
   const std::string tree = base::JoinPath(folder, "construct.json");
   Result<std::unique_ptr<StackFile>> stacks = base::InternalError("not loaded");
   Result<std::unique_ptr<ConstructFile>> construct = base::InternalError("not loaded");
-  base::TaskGroup beside;
-  beside.Run([&] {
+  base::TaskGroup background;
+  background.Run([&] {
     stacks = StackFile::LoadIfPresent(stack);
     construct = ConstructFile::LoadIfPresent(tree);
   });
   Result<std::unique_ptr<DumpFile>> dump = DumpFile::Load(dump_path);
-  beside.Wait();
+  background.Wait();
   SONDE_RETURN_IF_ERROR(dump.status());
   SONDE_RETURN_IF_ERROR(stacks.status());
   SONDE_RETURN_IF_ERROR(construct.status());

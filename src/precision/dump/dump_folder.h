@@ -1,4 +1,4 @@
-// A dump with what lies beside it: stack.json and construct.json.
+// A dump with the files next to it: stack.json and construct.json.
 //
 // Threads: LoadDumpPair() reads both sides at once.
 #pragma once
@@ -20,7 +20,7 @@ struct DumpFolder {
   std::unique_ptr<ConstructFile> construct;  // the same
 };
 
-// `dump_path`: a dump.json or debug.json. `stack_path` may be empty: stack.json beside it, where
+// `dump_path`: a dump.json or debug.json. `stack_path` may be empty: stack.json next to it, where
 // there is one; a file that is named must be there. For
 // a file that ends in the middle of an entry a line for the user is appended to `notes`.
 Result<DumpFolder> LoadDumpFolder(const std::string& dump_path, const std::string& stack_path,

@@ -32,7 +32,7 @@ class JsonScanner {
         end_(text.data() + text.size()),
         source_(source) {}
 
-  // What kind of value comes next; does not move.
+  // Kind of the next value; does not move.
   Kind Peek();
 
   void BeginObject();

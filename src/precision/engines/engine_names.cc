@@ -63,7 +63,7 @@ std::string_view LayerOf(std::string_view op) {
   return "-1";
 }
 
-// What stands behind the last "layers.<n>.", or everything.
+// The part after the last "layers.<n>.", or everything.
 std::string_view BehindLayers(std::string_view op) {
   for (size_t at = op.rfind(kLayers); at != std::string_view::npos && at > 0;
        at = op.rfind(kLayers, at - 1)) {

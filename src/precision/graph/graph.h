@@ -21,7 +21,7 @@ enum class NodeType : uint8_t { kModule = 0, kApi = 1, kApiList = 9 };
 
 inline constexpr int32_t kNoNode = -1;
 inline constexpr std::string_view kRootName = "DefaultModel";
-// What a backward call shows whose forward call is unknown.
+// The text of a backward call whose forward call is unknown.
 inline constexpr std::string_view kNoForwardStack =
     "This backward node cannot find the forward node and cannot retrieve stack information.";
 
@@ -50,7 +50,7 @@ class Graph {
   // Children before parents, the root last: the order of the database.
   const std::vector<int32_t>& post_order() const { return post_order_; }
   const DumpFolder& dump() const { return *dump_; }
-  // Micro steps of a graph that is shown beside another one: matched nodes below the root take
+  // Micro steps of a graph that is shown next to another one: matched nodes below the root take
   // those of their partners, others the number in their own name. Megatron's own steps stay.
   void TakeMicroSteps(const Graph& target, const std::vector<int32_t>& target_of);
 

@@ -118,7 +118,7 @@ Precision FromVerdict(Verdict verdict) {
   }
 }
 
-// What stands opposite a parameter that only the target's call has.
+// The counterpart of a parameter that only the target's call has.
 const DumpRow* AbsentRow() {
   static const DumpRow row = [] {
     DumpRow absent;

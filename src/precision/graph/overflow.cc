@@ -32,7 +32,8 @@ OverflowPlace PlaceOf(const DumpRow& row, const DumpApi& api) {
   return out;
 }
 
-// What a call may leave undefined: its first argument, an argument by name, its first result.
+// Values that a call may leave undefined: its first argument, an argument by name, its first
+// result.
 struct Undefined {
   std::string_view api;
   bool first_input = false;

@@ -1,4 +1,4 @@
-// What a MindSpore graph wrote kernel by kernel: folders .../rank_<N>/<net>/<graph>/<step> (or
+// Dumps of a MindSpore graph, kernel by kernel: folders .../rank_<N>/<net>/<graph>/<step> (or
 // .../<N>/...) with tensors as .npy files or with a statistic.csv.
 //
 // Tensor files are named {type}.{name}.{task}.{stream}.{time}.{input|output}.{slot}.{format}.npy;

@@ -41,7 +41,7 @@ class LayerMapping {
   Names MatchCalls(const DumpFile& target, const ConstructFile& target_tree, const DumpFile& golden,
                    const ConstructFile& golden_tree, MappingUse* use = nullptr) const;
 
-  // What stands behind class `name` for a child path; see the file's format.
+  // The value of class `name` for a child path; see the file's format.
   struct Child {
     std::string name;
     std::string other;

@@ -28,7 +28,7 @@ struct MappingOptions {
 
 struct PairingSetup {
   PairingOptions options;
-  // What a layer mapping comes to: target parameter, golden parameter.
+  // Result of a layer mapping: target parameter, golden parameter.
   std::vector<std::pair<std::string, std::string>> data_pairs;
   MappingUse use;  // of the files' lines, in this pair of dumps
   std::vector<std::string> notes;

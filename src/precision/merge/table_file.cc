@@ -151,7 +151,7 @@ Result<std::vector<std::string>> ParseRow(std::string_view xml,
 }  // namespace
 
 TableRows ParseCsvTable(std::string_view text) {
-  // What Excel writes in front of a csv file.
+  // The byte order mark that Excel writes in front of a csv file.
   constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   TableRows rows;

@@ -1,4 +1,4 @@
-// What of a text a cell of a workbook can hold. Pure, any thread.
+// The part of a text that a cell of a workbook can hold. Pure, any thread.
 #pragma once
 
 #include <cstddef>

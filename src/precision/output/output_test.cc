@@ -106,7 +106,7 @@ TEST(XlsxTest, WritesAWorkbookOrNothing) {
   EXPECT_FALSE(WriteXlsx(table, "/proc/nope/r.xlsx").ok());
 }
 
-TEST(SummaryTest, SaysHowManyAndWhereFirst) {
+TEST(SummaryTest, ShowsTheNumberAndTheFirst) {
   const Compared compared(Call("Torch.a.0.forward", Tensor(1), Tensor(1)) + "," +
                               Call("Torch.mm.0.forward", Tensor(1), Tensor(1, 3)),
                           Call("Torch.a.0.forward", Tensor(1), Tensor(1)) + "," +

@@ -212,7 +212,7 @@ bool NameHolds(std::string_view name, std::initializer_list<std::string_view> wo
   });
 }
 
-// What the row's own messages suggest, behind what its place suggests.
+// The suggestion of the row's own messages, after that of its place.
 std::string_view AdviceOfMessages(const ComparedRow& row) {
   if (row.Has(Message::kShape)) {
     return " The runs worked on tensors of different shapes: compare the same request, batch and "

@@ -1,4 +1,4 @@
-// What a user wants to know of a comparison before he opens a table: how much, how bad, where
+// The summary of a comparison, to read before its tables: how much, how bad, where
 // first.
 //
 // Pure, any thread.
@@ -35,7 +35,7 @@ struct Summary {
 // `construct` may be null.
 Summary Summarize(const Comparison& comparison, const ConstructFile* construct);
 
-// What both sides have side by side at the call where they differ first by cause (first_cause.h).
+// Values of both sides at the call where they first differ by cause (first_cause.h).
 std::string CauseRows(const Comparison& comparison, const FirstCause& cause);
 
 // Plain text of several lines: that cause, with its rows.

@@ -40,7 +40,7 @@ struct MergeNode {
   int32_t origin_node = kNoNode;
   int32_t micro_step = 0;
   std::vector<std::string> merge_info;
-  bool pipeline_merged = false;  // its twins of other ranks stand beside it
+  bool pipeline_merged = false;  // its twins of other ranks are next to it
   int32_t pipeline_index = -1;   // number of its layer among all ranks; -1: not given
   uint64_t place = 0;            // when it was last put into its tree
 };

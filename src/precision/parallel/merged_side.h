@@ -12,7 +12,7 @@ namespace sonde::precision {
 
 struct MergedSide {
   std::vector<RankFolder> folders;
-  // What the merged graphs were made of; they refer to it.
+  // The sources of the merged graphs, which refer to them.
   std::deque<DumpFolder> dumps;
   std::deque<Graph> graphs;
   std::vector<MergedGraph> merged;

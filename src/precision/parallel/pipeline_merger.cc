@@ -253,7 +253,7 @@ void PipelineMerger::MergeUniqueAtRoot() {
   forest_.node(root).children = std::move(own);
 }
 
-// What comes out of the last chunk comes out of the model.
+// The output of the last chunk is the output of the model.
 void PipelineMerger::TakeChunkData() {
   const std::string last = std::to_string(chunks_ - 1);
   std::vector<int32_t> open;

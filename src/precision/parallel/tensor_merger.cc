@@ -279,7 +279,7 @@ void TensorMerger::MergeColumnToRow(int32_t column) {
     const auto leave_out = [&found](std::string_view key) {
       std::erase_if(found.inputs, [key](const auto& rows) { return rows.first == key; });
     };
-    // What goes into the first and comes out of the last is whole on every rank.
+    // The input of the first and the output of the last are whole on every rank.
     if (index == first || (matmul && each.parent == first)) {
       leave_out("input.0");
     } else if (index == last || (matmul && each.parent == last)) {

@@ -73,7 +73,7 @@ class PageFile {
 
   // Each returns the number of the (first) page.
   uint32_t Append(std::string_view page);
-  // What of a record did not fit into its cell: a chain of pages.
+  // The part of a record that did not fit into its cell: a chain of pages.
   uint32_t AppendOverflow(std::string_view rest);
 
   // Writes the schema and closes the file.

@@ -19,7 +19,7 @@ std::string Text(const Cell& cell) {
   return out;
 }
 
-// Keeps float values alive beside the tensor that refers to them.
+// Keeps float values alive with the tensor that refers to them.
 struct Floats {
   std::vector<float> values;
   Tensor tensor;

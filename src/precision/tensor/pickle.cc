@@ -377,7 +377,7 @@ bool Machine::Memory(uint8_t opcode) {
   }
 }
 
-// What no tensor has, but what programs save beside their tensors.
+// Opcodes that no tensor needs, but that programs save with their tensors.
 bool Machine::RareOnes(uint8_t opcode) {
   std::string_view text;
   std::vector<PicklePtr> items;

@@ -9,7 +9,7 @@
 
 namespace sonde::precision {
 
-// What "function(*arguments)" stands for.
+// The value of "function(*arguments)".
 Result<PicklePtr> RebuildPickled(PicklePtr function, PicklePtr arguments, PicklePool* pool,
                                  PickleRules rules);
 

@@ -1,4 +1,4 @@
-// Fills the tensor metrics of a comparison from the files beside two dumps.
+// Fills the tensor metrics of a comparison from the files next to two dumps.
 //
 // Rows without match, without file or with a file that cannot be read get `unsupported`; the last
 // are errors, and their reasons are counted. Memory: two mapped files a thread.

@@ -128,7 +128,7 @@ TEST(TensorTest, ElementsOutsideTheStorageAreRefused) {
   EXPECT_EQ(Tensor::PackedStrides({2, INT64_MAX, INT64_MAX}).front(), INT64_MAX);
 }
 
-TEST(PickleTest, CirclesAndStrayOpcodesDoNoHarm) {
+TEST(PickleTest, CirclesAreReadAndUnexpectedOpcodesRefused) {
   const std::string_view circle("\x80\x02]q\x00h\x00\x61.", 9);
   PicklePool pool;
   size_t consumed = 0;

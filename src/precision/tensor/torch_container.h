@@ -1,4 +1,4 @@
-// What torch.save() wrote, in either container: the object, and tensors on demand.
+// A file of torch.save(), in either container: the object, and tensors on demand.
 //
 // Nothing in a file is executed (pickle.h). `file` must outlive the container and its tensors.
 // Errors: kCorruptData, kUnimplemented. Threads: read-only behind Open().

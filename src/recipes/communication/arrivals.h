@@ -30,7 +30,7 @@ struct CollectiveArrival {
   uint32_t index = 0;  // into data.communications
 };
 
-// What one rank saw: those whose parts nobody measured, by begin.
+// Collectives of one rank: those whose parts nobody measured, by begin.
 struct RankArrivals {
   int64_t run = 0;
   int64_t rank = -1;

@@ -69,7 +69,7 @@ std::vector<RankArrivals> OfTwoHosts(const std::string& first, const std::string
   return ranks;
 }
 
-TEST(Arrivals, ClocksThatDisagreeAreCorrectedAndSaid) {
+TEST(Arrivals, ClocksThatDisagreeAreCorrectedAndReported) {
   constexpr int64_t kMs = 1'000'000;
   std::vector<RankArrivals> ranks = OfTwoHosts("node0", "node1");
   EXPECT_NE(WaitsOf(ranks)[0].wait_ns, 20 * kMs);  // as they are
@@ -105,7 +105,7 @@ TEST(Arrivals, RunsAreCorrectedByThemselves) {
   EXPECT_TRUE(CorrectClocks(ranks).empty());
 }
 
-TEST(Arrivals, WhatOneRankLacksDoesNotShiftTheOthers) {
+TEST(Arrivals, MissingCollectivesOfOneRankDoNotShiftTheOthers) {
   // Of rank 1 the first two were not recorded, and one in the middle was lost.
   const std::vector<RankArrivals> ranks = {
       Rank(0).Call(0, 10).Call(20, 30).Call(40, 60).Call(70, 80).Call(90, 100),
@@ -125,7 +125,7 @@ TEST(Arrivals, DifferentCallsAreNeverOne) {
   EXPECT_EQ(waits[0].unmatched, 1);
 }
 
-TEST(Arrivals, OneRankAloneTellsNothing) {
+TEST(Arrivals, OneRankAloneHasNoWaits) {
   const std::vector<RankArrivals> ranks = {Rank(0).Call(0, 10)};
   const auto waits = WaitsOf(ranks);
   EXPECT_TRUE(waits[0].waits_ns.empty());
@@ -153,7 +153,7 @@ TEST(Arrivals, GroupsGoTheirOwnWay) {
   EXPECT_EQ(waits[2].waits_ns, (Waits{0}));
 }
 
-TEST(Arrivals, WorksThatOverlapAreToldApartByTheirOrder) {
+TEST(Arrivals, OverlappingWorksAreMatchedByTheirOrder) {
   const std::vector<RankArrivals> ranks = {Rank(0).Call(0, 100).Call(1, 120),
                                            Rank(1).Call(50, 101).Call(60, 121)};
   const auto waits = WaitsOf(ranks);

@@ -94,7 +94,7 @@ std::optional<std::pair<int64_t, int64_t>> OthersIn(const Met& met, const Known&
   return others;
 }
 
-// Of a host beside those that are known; none where it has met them too seldom.
+// Of a host relative to those that are known; none where they share too few collectives.
 std::optional<HostClock> ClockOf(size_t number, HostClock host, const std::vector<Met>& all,
                                  const Known& known) {
   std::vector<int64_t> differences;

@@ -1,4 +1,4 @@
-// What share of a trace its analyses speak for: of the records, the slices, the time of the device,
+// The share of a trace that its analyses cover: of the records, the slices, the time of the device,
 // the links, the requests. A row is there where there is something to be covered.
 //
 //   records       slices that are in the trace, of those and the records that were lost
@@ -26,7 +26,7 @@ namespace sonde::recipes {
   C(total, Int, "", kNeither, "of how much")                                               \
   C(share_percent, Double, "%", kMore, "the share")
 SONDE_RESULT(CoverageRow, kCoverage, "coverage", SONDE_COLUMNS_COVERAGE,
-             "a share of the trace that its analyses speak for")
+             "a share of the trace that its analyses cover")
 
 std::vector<CoverageRow> Coverage(const DeviceView& view);
 

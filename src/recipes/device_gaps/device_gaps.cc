@@ -31,7 +31,7 @@ SONDE_RESULT(DeviceGapRow, kDeviceGaps, "device_gaps", SONDE_COLUMNS_DEVICE_GAPS
 
 constexpr size_t kMostGaps = 100;
 
-// What a thread did from `begin_ns` to `end_ns`.
+// Activity of a thread from `begin_ns` to `end_ns`.
 struct Doing {
   std::vector<Interval> busy;
   int32_t slice = store::kNone;

@@ -67,7 +67,7 @@ class DeviceGaps : public ::testing::Test {
   TraceData data_;
 };
 
-TEST_F(DeviceGaps, TheLongestSaysWhatTheThreadWasAt) {
+TEST_F(DeviceGaps, TheLongestShowsTheActivityOfTheThread) {
   const store::ResultTable rows = Rows();
   ASSERT_EQ(rows.rows(), 2U);
   EXPECT_EQ(rows.Int(0, 0), 0) << "process";
@@ -81,7 +81,7 @@ TEST_F(DeviceGaps, TheLongestSaysWhatTheThreadWasAt) {
   EXPECT_EQ(rows.Int(8, 0), 2);
 }
 
-TEST_F(DeviceGaps, WithoutALaunchNothingIsSaidOfTheHost) {
+TEST_F(DeviceGaps, WithoutALaunchTheHostsActivityIsUnknown) {
   const store::ResultTable rows = Rows();
   ASSERT_EQ(rows.rows(), 2U);
   EXPECT_EQ(rows.Int(3, 1), 10);

@@ -1,4 +1,4 @@
-// What importers advise of their issues, in both languages. Pure, any thread.
+// Importers' advice about their issues, in both languages. Pure, any thread.
 #pragma once
 
 #include <string_view>

@@ -2,7 +2,7 @@
 //
 // A rule makes findings; texts.inc has their texts in both languages, limits.h the limits of the
 // rules with their source. A finding carries the key of its text and the arguments, so that whoever
-// shows it chooses the language. Units: that of `value` and `limit` stands beside them. Pure, any
+// shows it chooses the language. Units: that of `value` and `limit` is next to them. Pure, any
 // thread.
 #pragma once
 

@@ -33,7 +33,7 @@ TEST(SlowRank, IsTheOneThatTheOthersWaitFor) {
   EXPECT_NE(TextOf(found[0], Language::kChinese).find("rank 1 较慢"), std::string::npos);
 }
 
-TEST(SlowRank, NobodyIsAccusedWithoutThem) {
+TEST(SlowRank, NoRankIsSlowWithoutEvidence) {
   EXPECT_EQ(Slow({{0, 0, 0, 100 * kMs, 10 * kMs}, {0, 0, 1, 160 * kMs, 8 * kMs}}),
             std::vector<int64_t>())
       << "the other does not wait";

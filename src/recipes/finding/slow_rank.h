@@ -27,7 +27,7 @@ struct RankWork {
   int64_t trace = -1;      // for Finding::trace
 };
 
-// Its mean step over the devices, which work beside each other: that of the one that computes most.
+// Its mean step over the devices, which work in parallel: that of the one that computes most.
 RankWork WorkOf(const DeviceView& view);
 
 std::vector<Finding> SlowRanks(std::span<const RankWork> ranks);

@@ -10,7 +10,7 @@
 namespace sonde::recipes {
 namespace {
 
-// What makes a lane: kind, process, thread, device, stream, level of host calls.
+// The key of a lane: kind, process, thread, device, stream, level of host calls.
 using LaneKey = std::tuple<std::string_view, int32_t, int32_t, int32_t, int32_t, int32_t>;
 
 LaneKey KeyOf(const TraceData& data, const store::TrackRow& track, int32_t level) {

@@ -1,4 +1,4 @@
-// What the memory of each device came to, by who manages it: traffic, peaks, and what was left.
+// Use of each device's memory, by its manager: traffic, peaks, and the remainder.
 //
 //   component               PTA the framework's allocator, GE the graph engine's, APP all of the
 //                           process (reserved only), others as the trace names them; PTA+GE the sum

@@ -1,4 +1,4 @@
-// Two requests in four engine steps, by hand: the second request's prompt holds up the first.
+// Two hand-made requests in four engine steps: the second request's prompt holds up the first.
 #include "recipes/serving_summary/serving_summary.h"
 
 #include <gtest/gtest.h>
@@ -48,7 +48,7 @@ store::RequestStepRow Part(int32_t request, int64_t step, int32_t phase, int64_t
 
 class ServingSummaryTest : public ::testing::Test {
  protected:
-  // Steps: prompt 10..30, decode 30..40, prompt of the second beside the first 40..140, decode of
+  // Steps: prompt 10..30, decode 30..40, prompt of the second with the first 40..140, decode of
   // both 140..150. Times in ms.
   void SetUp() override {
     Add<store::NameRow>(tables_, {{kFirst, "first"},
@@ -98,7 +98,7 @@ TEST_F(ServingSummaryTest, CountsAndRates) {
   EXPECT_EQ(summary.output_tokens, 6);
   EXPECT_EQ(summary.step_output_tokens, 6);
   EXPECT_DOUBLE_EQ(summary.PerSecond(summary.output_tokens), 37.5);
-  // Steps tell how fast it went also where no request came and ended in the recording.
+  // Steps give the speed even if no request is whole in the recording.
   EXPECT_EQ(summary.steps_duration_ns, 140 * kMs);
   EXPECT_DOUBLE_EQ(summary.StepTokensPerSecond(), 6 / 0.14);
   EXPECT_EQ(summary.max_running, 2);
@@ -128,7 +128,7 @@ TEST_F(ServingSummaryTest, TokensOfOnePieceHaveNoPauseBetweenThem) {
   EXPECT_DOUBLE_EQ(itl.p50_ns, 10.0 * kMs);
 }
 
-// What a session saw of requests that are not whole.
+// Parts of incomplete requests in a session.
 TEST_F(ServingSummaryTest, EveryRequestHasOneFate) {
   constexpr int32_t kDied = 2;
   constexpr int32_t kRefused = 3;
@@ -173,7 +173,7 @@ TEST_F(ServingSummaryTest, EveryRequestHasOneFate) {
             "before that, the front-end's event loop was late by at least 79.0 ms");
 }
 
-TEST_F(ServingSummaryTest, BatchesByWhatTheyHold) {
+TEST_F(ServingSummaryTest, BatchesByTheirContents) {
   const ServingSummary summary = SummariseServing(tables_);
   ASSERT_EQ(summary.batches.size(), 3U);
   EXPECT_EQ(summary.batches[1].name, "decode only");

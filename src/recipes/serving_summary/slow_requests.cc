@@ -21,7 +21,7 @@ std::string Ms(int64_t ns) {
   return Concat(std::to_string(tenths / 10), ".", std::to_string(tenths % 10), " ms");
 }
 
-// What a request did in one step.
+// Activity of a request in one step.
 struct RequestPart {
   int64_t output_ts = -1;
   int64_t output_tokens = 0;

@@ -23,7 +23,7 @@ std::span<const Interval> StartingIn(std::span<const Interval> sorted, int64_t f
                         static_cast<size_t>(last - first));
 }
 
-// What both rules derive from the sums.
+// Values that both rules derive from the sums.
 void Complete(StepTraceRow& row) {
   row.overlapped_ns = row.communication_ns - row.not_overlapped_ns;
   row.not_overlapped_without_receive_ns =

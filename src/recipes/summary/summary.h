@@ -1,5 +1,5 @@
-// What one rank did, in a few numbers: for the terminal after `sonde analyse` and the first page of
-// the viewer.
+// Summary of one rank in a few numbers: for the terminal after `sonde analyse` and the first page
+// of the viewer.
 //
 // Times of steps are means over the steps (over the whole capture where it has none). Operators are
 // those of the device by type, modules by path. Memory: the greatest total that the allocator

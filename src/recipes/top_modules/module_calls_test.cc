@@ -1,4 +1,4 @@
-// Modules as profilers of frameworks name them, by instance, on a track beside the operators.
+// Modules as profilers of frameworks name them, by instance, on a track next to the operators.
 #include "recipes/top_modules/module_calls.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What was switched on when a capture was recorded, from its metadata.
+// Settings with which a capture was recorded, from its metadata.
 //
 // The Python package writes "profiler_config" (the object "config" of profiler_info.json), "rank"
 // and others as JSON; a C++ program writes none of them. Without a config everything found in the

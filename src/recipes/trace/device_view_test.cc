@@ -62,7 +62,7 @@ TEST(DeviceViewTest, ConnectionsAreOfOneTaskOrCall) {
   EXPECT_EQ(view.ConnectionOf(operations[1]), 9);
 }
 
-// As captures are: numbers from 1, which nothing needs to be told.
+// As captures are: numbers from 1, which need no setting.
 TEST(DeviceViewTest, WithoutConnectionsTasksCountFromOne) {
   const auto tracks = OneTrack();
   const auto kinds = OneKind();

@@ -1,4 +1,4 @@
-// What was wrong with a trace, for one line of a message. Pure, any thread.
+// Faults of a trace, for one line of a message. Pure, any thread.
 #pragma once
 
 #include <span>

@@ -233,7 +233,7 @@ void OrderTrack(TraceData& data, size_t begin, size_t end) {
       break;  // a depth without parents above: not a tree, see CheckIds
     }
   }
-  // What the walk did not reach, so that every slice is there once.
+  // Slices that the walk did not reach, so that each occurs once.
   for (size_t depth = 0; depth < cursors.size() && out < end; ++depth) {
     while (cursors[depth] < depth_ends[depth]) {
       data.preorder[out++] = static_cast<int32_t>(cursors[depth]++);

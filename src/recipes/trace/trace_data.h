@@ -53,7 +53,7 @@ struct ImportIssue {
 };
 
 struct TraceData {
-  // What the tables below lie in.
+  // Memory of the tables below.
   std::shared_ptr<const store::RowTables> tables;
   std::vector<std::string_view> names;
   std::span<const store::ProcessRow> processes;

@@ -44,7 +44,7 @@ Result<int64_t> LimitOf(const HttpRequest& request) {
 // The rows of one trace; what is remembered of them begins with whether they are all.
 constexpr char kAll = '1';
 
-// `among`: of how many traces the rows depend beside their own.
+// `among`: number of other traces that the rows depend on.
 std::string KeyOfRows(const Trace& trace, const recipes::Recipe& recipe, int64_t limit,
                       size_t among) {
   return base::Concat(std::to_string(trace.store_id), "/", recipe.result->name, "/",

@@ -13,7 +13,7 @@ using base::Concat;
 
 constexpr int64_t kMaxHits = 20'000;
 
-// What a name must fulfil. '%' and '_' mean themselves.
+// Condition on a name. '%' and '_' mean themselves.
 std::string NameCondition(const HttpRequest& request) {
   const std::string wanted = request.Text("q");
   const bool exact_case = request.Text("case") == "1";
@@ -26,7 +26,7 @@ std::string NameCondition(const HttpRequest& request) {
                                       : Concat("contains(", name, ", ", text, ")");
 }
 
-// Marks are few beside slices; those that are slices have been found.
+// Marks are few compared with slices; those that are slices have been found.
 Status AddMarks(const Trace& trace, const std::string& names, bool args,
                 SliceListMessage& message) {
   if (trace.marks.lanes().empty()) return {};

@@ -150,7 +150,7 @@ Status AddAllFlows(const Trace& trace, const std::string& id, SliceMessage& mess
                                  Concat("SELECT kind, slice_out FROM flow WHERE slice_in = ", id,
                                         " AND slice_out >= 0", kLimit),
                                  false, message));
-  // What the framework launched has no arrow of its own in every format.
+  // Launches of the framework have no arrow of their own in every format.
   for (const std::string_view table : {"device_task", "communication_op"}) {
     SONDE_RETURN_IF_ERROR(
         AddFlows(trace,

@@ -55,7 +55,7 @@ export interface TraceMessage {
   host: string;
   /** waiting, reading, ready, recording or failed */
   state: string;
-  /** grows when its slices are others than before: a part was shown until now */
+  /** grows when its slices change: only a part was shown before */
   version: number;
   /** why it failed */
   message: string;
@@ -76,9 +76,9 @@ export interface TraceMessage {
 }
 
 export interface IgnoredMessage {
-  /** what lies beside the traces */
+  /** file or folder next to the traces */
   path: string;
-  /** file or folder: why it was not read */
+  /** why it was not read */
   reason: string;
 }
 
@@ -141,7 +141,7 @@ export interface SessionMessage {
   roots: string[];
   /** paths in which nothing was found */
   notes: string[];
-  /** what lies beside the traces, the first of it */
+  /** the first files next to the traces that were not read */
   ignored: IgnoredMessage[];
   /** by id */
   traces: TraceMessage[];
