@@ -94,7 +94,7 @@ def test_device_waits(advice):
     assert found["total_time(us)"] == found["gain(us)"] == 4000
     assert found["slice"] is not None
     printed = found["description"]
-    assert printed.startswith("The device has nothing to do for 20.0 % of the steps, in 1 pieces")
+    assert printed.startswith("The device is idle for 20.0 % of the steps, in 1 gaps")
     assert "the host was in aten::sort (100 % of that time)" in printed
 
 
@@ -114,7 +114,7 @@ def test_no_long_gap_lies_in_the_steps(advice):
 @pytest.mark.parametrize(
     ("doing", "suggested"),
     (
-        (None, "Outside of operators is Python"),
+        (None, "Time outside operators is Python"),
         ("cudaMemcpyAsync", "Copy from pinned memory"),
         ("Optimizer.step#AdamW.step", "fused=True"),
     ),

@@ -85,7 +85,7 @@ TEST(Rules, AliveAtPeak) {
     trace.Put(blocks);
   };
   const Advice advice = CheckWithRows("alive_at_peak", plant, 30, 29);
-  EXPECT_NE(advice.description.find("(30.0 MiB) were asked for by aten::linear"),
+  EXPECT_NE(advice.description.find("(30.0 MiB) were allocated by aten::linear"),
             std::string::npos);
 }
 

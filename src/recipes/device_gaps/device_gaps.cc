@@ -27,7 +27,7 @@ namespace {
   C(doing, OptText, "", KeyOf("operator"), "what that thread was at for half of it or more") \
   C(doing_slice_id, Opt, "", KeyOf("slice"), "the slice of it")
 SONDE_RESULT(DeviceGapRow, kDeviceGaps, "device_gaps", SONDE_COLUMNS_DEVICE_GAPS,
-             "one of the longest times in which a device had nothing to do")
+             "one of the longest times in which a device was idle")
 
 constexpr size_t kMostGaps = 100;
 
