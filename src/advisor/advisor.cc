@@ -29,7 +29,7 @@ Result<job::Job> FindJob(const std::string& path) {
   return job::FindWholeJob({path}, {.max_depth = cluster::kFolderDepth, .allow = {}});
 }
 
-// A trace that is asked, and of what.
+// A trace that rules are evaluated for, and the sections of these rules.
 struct Asked {
   job::Trace trace;
   int64_t rank = -1;  // of several

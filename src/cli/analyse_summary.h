@@ -1,5 +1,5 @@
 // The summary that `sonde analyse` prints: where the time of a step went, the greatest operators
-// and modules, memory, what was lost, where the files are. Plain text; pure.
+// and modules, memory, losses, paths of the files. Plain text; pure.
 #pragma once
 
 #include <span>

@@ -1,4 +1,4 @@
-// `sonde doctor`: what would be recorded on this machine, what not, and what to do about it.
+// `sonde doctor`: what can be recorded on this machine, what cannot, and remedies.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>

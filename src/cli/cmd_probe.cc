@@ -22,7 +22,7 @@ Command ProbeReproduceCommand();
 
 namespace {
 
-// msProbe's names of what we have.
+// msProbe's names of our commands.
 struct OtherName {
   std::string_view ours;
   std::string_view theirs;

@@ -84,7 +84,7 @@ Status CheckPaths(const std::vector<std::string>& paths) {
   return {};
 }
 
-// Folders inside of which the page may open more: those of the paths, and what --root adds.
+// Folders in which the page may open more: those of the paths and of --root.
 Result<std::vector<std::string>> RootsOf(const ViewOptions& options) {
   std::vector<std::string> roots;
   for (const std::string& path : options.paths) {

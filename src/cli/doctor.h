@@ -47,7 +47,7 @@ std::vector<Finding> CheckOtherProfilers(const VariableGetter& get_variable);
 // Device files below `root` ("/dev") and the tools of their vendors on PATH.
 std::vector<Finding> CheckDevices(const std::string& root);
 
-// Where there is an NPU below `root`: whether its tasks are recorded, and what lacks for it.
+// Where there is an NPU below `root`: whether its tasks are recorded, and what is missing for that.
 std::vector<Finding> CheckDeviceTasks(const std::string& root, const VariableGetter& get_variable);
 
 // --- The screen --------------------------------------------------------------------------------

@@ -99,7 +99,7 @@ Result<int> InProcess(const std::function<int()>& work, bool is_silent) {
   ::_exit(128 + WTERMSIG(wait_status));
 }
 
-// Of what was in hand when it crashed: what crashes by itself, too.
+// Of the items in work at the crash: those that crash alone, too.
 Result<std::vector<Crash>> Culprits(const std::vector<size_t>& suspects, int signal,
                                     const GuardedWork& work, WorkBoard& board) {
   if (suspects.size() == 1) return std::vector<Crash>{{suspects[0], signal}};

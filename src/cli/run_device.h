@@ -14,7 +14,7 @@ namespace sonde::cli {
 // $ASCEND_TOOLKIT_HOME, LD_LIBRARY_PATH. None without, and where the file is not there.
 std::optional<std::string> FindMspti(const VariableGetter& get_variable);
 
-// Has a program load it before all others, in front of what the user loads, and Sonde use it.
+// Has a program load it before all others, in front of the user's own, and Sonde use it.
 void AddDeviceVariables(const std::string& library, const VariableGetter& get_variable,
                         EnvironmentVariables& out);
 

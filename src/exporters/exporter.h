@@ -21,7 +21,7 @@ struct ExportContext {
   std::string output_folder;        // becomes ASCEND_PROFILER_OUTPUT; "" where not wanted
   std::string span_name;            // name of the span folder, for file names
   int threads = 1;
-  // Of the rank, for what was imported and is kept as it was; null where its file is made
+  // Of the rank, for imported tables that are kept unchanged; null where its file is made
   // later: a capture holds nothing that `view` lacks.
   const store::Store* store = nullptr;
   LeftOut* left_out = nullptr;  // gets what the form has no place for; may be null

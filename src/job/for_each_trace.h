@@ -72,7 +72,7 @@ struct RunOptions {
   // Called when all places before this one are done, failed ones too: to forward results in
   // order. One call at a time.
   std::function<void(size_t places)> when_done = {};
-  NoticeSink notify = {};  // which of several forms of a trace was taken, of what has no store
+  NoticeSink notify = {};  // which of several forms of a trace without a store was taken
   // Waits (Needs::waits) are computed without the differences of the hosts' clocks, where these are
   // found: each is reported in a line, to which the caller may add. Empty: by the clocks as they
   // are.
@@ -84,7 +84,7 @@ struct RunOptions {
 std::vector<TraceFailure> RunOverTraces(
     std::span<const store::StoreFile> files, const recipes::Needs& needs, const RunOptions& options,
     const std::function<Status(const TraceInHand& trace, size_t place)>& function);
-// The same of what OpenForRows (open_rows.h) returned; those without a store come last.
+// The same for the result of OpenForRows (open_rows.h); those without a store come last.
 std::vector<TraceFailure> RunOverTraces(
     const JobFiles& files, const recipes::Needs& needs, const RunOptions& options,
     const std::function<Status(const TraceInHand& trace, size_t place)>& function);

@@ -158,7 +158,7 @@ class Opener {
 
 // A table is divided among threads by 122 880 rows. Of stores as small as this a statement that
 // asks for their rows has next to nothing to divide, and threads that wait for work ask for it all
-// the time: an eighth to a quarter of what the advisor would take with two.
+// the time: an eighth to a quarter of the advisor's time with two.
 bool IsSmall(const std::vector<store::StoreFile>& files) {
   constexpr uint64_t kSmallBytes = uint64_t{16} << 20U;
   uint64_t bytes = 0;
@@ -189,7 +189,7 @@ std::optional<importers::NamedStore> FindNamedStore(const importers::TraceSource
 }
 
 // One trace that was read before, without a database whose only use is to look at it: that would be
-// half of what the opening takes. False where it has to be looked at.
+// half of the time of the opening. False where it has to be looked at.
 bool OpenCached(const Job& job, const OpenOptions& options, OpenedJob& opened) {
   if (job.traces.size() != 1) return false;
   const Trace& trace = job.traces.front();
@@ -229,7 +229,7 @@ Result<JobFiles> OpenForRows(const Job& job, const OpenOptions& options) {
 Result<std::unique_ptr<store::Store>> ReadRows(const importers::TraceSource& source,
                                                const recipes::Needs& needs, int threads,
                                                const NoticeSink& notify) {
-  // For what memory should not hold, and for importers that need a database.
+  // For traces too large for memory, and for importers that need a database.
   const std::string spare = base::JoinPath(PreparedCacheFolder().value_or("/tmp"), "rows.part");
   SONDE_ASSIGN_OR_RETURN(
       importers::ImportedTrace read,

@@ -33,7 +33,7 @@ std::string TensorFolder(const std::string& dump_path) {
   return JoinPath(base::DirName(dump_path), "dump_tensor_data");
 }
 
-// One comparison to make: two files and what to call the result.
+// One comparison to make: two files and the name of the result.
 struct Task {
   std::string target;
   std::string golden;

@@ -142,7 +142,7 @@ TEST_F(HttpTest, PacksTextsCheaplyWhereTheClientTakesIt) {
     EXPECT_LT(body.size(), Long().size() / 2);
     EXPECT_EQ(Unpacked(body), Long());
   }
-  // As it is: to who does not take it, of what is packed already, and what is short.
+  // Unpacked: to clients that do not accept gzip, of packed bytes, and of short ones.
   EXPECT_TRUE(Get("/long?type=application/json").ends_with(Long()));
   EXPECT_TRUE(Get("/long?type=application/octet-stream", browser).ends_with(Long()));
   EXPECT_TRUE(Get("/x?a=b", browser).ends_with("GET /x b "));

@@ -1,7 +1,7 @@
 // Programs that record on request (`sonde run --control`), seen from the page: asked to start and
 // stop, and their recordings shown while they grow.
 //
-// A thread looks at each program twice a second; while one records, what its capture holds so far
+// A thread looks at each program twice a second; while one records, the contents of its capture
 // is read again every few seconds, less often the longer that takes. Threads: any. Errors: Status
 // with the program's own words.
 #pragma once

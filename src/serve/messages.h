@@ -1,4 +1,4 @@
-// The answers of the server, each declared once: member, type, and what it means.
+// The answers of the server, each declared once: member, type and meaning.
 //
 // From these lists come the structs, their JSON, and web/src/api/messages.ts (a test checks that it
 // is current). Times are nanoseconds after SessionMessage::base, a round moment before all traces,

@@ -52,7 +52,7 @@ struct Trace {
   bool HasTaskLane(int32_t track) const;
 };
 
-// A store that is open, and what to draw of it. `message`: gets the description.
+// An open store and its description for drawing. `message`: gets the description.
 Result<std::shared_ptr<Trace>> ShowStore(std::shared_ptr<Databases> databases,
                                          std::unique_ptr<store::Store> store,
                                          TraceMessage& message);

@@ -2,7 +2,7 @@
 //
 // Beyond the bound all is forgotten: what is in view is read again, which is rarer than to keep a
 // list of who was used when. A track that is too long to be kept may be remembered as such.
-// Threads: any. Ownership: shared, what is in use outlives its place here.
+// Threads: any. Ownership: shared; tracks in use outlive their place here.
 #pragma once
 
 #include <cstddef>

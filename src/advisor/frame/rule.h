@@ -2,8 +2,8 @@
 //
 // A rule asks the tables of one trace, or of all, by SQL: `rows` are what it found, the rows of its
 // sheet; `facts` is one row about them, with which its texts are filled. Names in braces are
-// replaced before: limits, lists, texts and what is known of the trace (facts.h). Values; pure, any
-// thread. Errors: a file that is no rule, with its name and what is wrong.
+// replaced before: limits, lists, texts and facts of the trace (facts.h). Values; pure, any
+// thread. Errors: a file that is no rule, with its name and the fault.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Files of rules: what one is, what is wrong with one that is none, and ours.
+// Files of rules: valid ones, errors of invalid ones, and ours.
 #include "advisor/frame/rule.h"
 
 #include <gtest/gtest.h>

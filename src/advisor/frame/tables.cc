@@ -30,7 +30,7 @@ std::string_view NameIn(std::string_view need) {
   return need;
 }
 
-// How one asks for what is needed: a table that has a row, a table of the imported files
+// Forms of a need: a table that has a row, a table of the imported files
 // ("source.TASK"), a file kept whole ("file communication.json"), or a lane of a kind of tracks
 // ("lane overlap").
 std::string QuestionOf(std::string_view need) {

@@ -8,7 +8,7 @@
 //   rows     of one match, both sides by time, side by side; ratio and difference of the sums
 // Tables CompareProfileReportRank<r>, with --dump_intermediate_results also NPUProfileRank<r> and
 // GPUProfileRank<r>; in text workbooks. Empty cells are a blank, as in the reference. It takes 0.6
-// whatever is asked for; here that is the default, and what is asked for counts. Units:
+// whatever is requested; here that is the default, and the request counts. Units:
 // microseconds. Pure but for reading the file.
 #include <algorithm>
 #include <array>

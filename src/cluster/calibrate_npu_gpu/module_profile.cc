@@ -46,7 +46,7 @@ struct KernelSum {
   double count = 0;
 };
 
-// What happened on the threads of the host, and what it comes to.
+// Events on the threads of the host, and their sums.
 class Replay {
  public:
   void AddRange(int64_t thread, int64_t begin, std::optional<int64_t> end, std::string name) {

@@ -1,8 +1,8 @@
 // Time of the kernels of operators by module, of a rank of either kind of device, and that of GPUs
-// out of what Nsight Systems exports (nsys export --type sqlite).
+// from an export of Nsight Systems (nsys export --type sqlite).
 //
 //   ranges   NVTX push and pop. A module is one whose name has one of kModuleWords; an operator one
-//            with "::", by what stands before the first ','
+//            with "::", by the text before the first ','
 //   kernels  lie in what is open on the launching thread where they were launched: the last
 //            module, the modules around it, the last operator ("None" without); outside of modules
 //            they are left out. The rank is the device's number

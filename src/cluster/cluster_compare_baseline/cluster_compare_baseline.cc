@@ -98,7 +98,7 @@ std::map<std::string, PartMean> MeansOf(RanksOfASide ranks) {
   return means;
 }
 
-// The step first, then what it is made of.
+// The step first, then its parts.
 int OrderOf(std::string_view part) {
   if (part == kStepPart) return 0;
   if (part == kComputingPart) return 1;
@@ -272,7 +272,7 @@ void ReportParts(const std::vector<BaselineSumRow>& rows, Outcome& outcome) {
       .value = step.diff_ns;
 }
 
-// The rank and part that changed most, where that is more than what all ranks did.
+// The rank and part that changed most, where that is more than the change of all ranks.
 void ReportRank(const std::vector<BaselineRow>& rows, const std::vector<BaselineSumRow>& sums,
                 Outcome& outcome) {
   std::map<std::string_view, double> means;

@@ -4,11 +4,10 @@
 //   fast, slow   the ranks that spent most and least time in it: the fast one waited for the slow
 //                one. (max - min) / max < 0.05: nobody waited
 //   clocks       of both ranks are laid upon each other by the end of the operation
-//   bound by     the device, where more than half of what the slow rank ran meanwhile waited on the
+//   bound by     the device, where more than half of the slow rank's work meanwhile waited on the
 //                device 0.1 ms longer than between framework and launch; else by the host
-//   reason       both ranks' work before the operation, compared backwards, side by side, until
-//   they
-//                are aligned to 1 ms: what took longest longer, and what began latest
+//   reason       both ranks' work before the operation, compared backwards side by side until
+//                they are aligned to 1 ms: the largest excess, and the latest begin
 // Limits and texts are those of the reference. Table CommunicationBottleneck. Pure but for the
 // second look at the ranks that are fast or slow.
 #include <algorithm>

@@ -2,7 +2,7 @@
 //
 //   moments     of tables with a begin (startNs, timestampNs, ...): what begins in the window
 //   short ones  kernels (TASK) and calls (PYTORCH_API, CANN_API) that take less than `min_dur_ns`
-//               go; calls that lead to what is kept stay, whenever they begin
+//               go; calls that lead to kept rows stay, whenever they begin
 //   details     rows that belong to a task, a call or a stack stay with it
 //   texts       STRING_IDS keeps those that a remaining number may mean
 //   tables      those of `tables` alone, and those that give the meaning of numbers; empty: all

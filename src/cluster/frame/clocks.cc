@@ -25,7 +25,7 @@ bool NeedsAllRanks(std::string_view type) {
   });
 }
 
-// A rank that took part, and what it is called where its host is not known.
+// A rank that took part, and its name where its host is unknown.
 struct Member {
   int32_t rank = 0;
   recipes::RankOnHost on_host;

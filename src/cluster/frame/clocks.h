@@ -46,7 +46,7 @@ struct Clocks {
   }
 };
 
-// By what MapCollectives took; with ModeOptions::keeps_clocks they are shown and not corrected.
+// From the rows of MapCollectives; with ModeOptions::keeps_clocks they are shown and not corrected.
 // Reports what it found.
 Clocks FindClocks(std::span<const RankPart> ranks, const ModeOptions& options, Outcome& outcome);
 

@@ -66,7 +66,7 @@ struct ModeOptions {
 struct RankInput {
   int32_t rank = 0;
   std::string path;                 // of the trace
-  const recipes::DeviceView& view;  // with what Mode::needs names
+  const recipes::DeviceView& view;  // with the tables of Mode::needs
   StepWindow window;                // of --step_id
   const ModeOptions& options;
   const recipes::TraceData& data() const { return *view.data; }

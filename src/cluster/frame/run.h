@@ -40,7 +40,7 @@ inline constexpr int32_t kHelper = -2;
 int32_t RankOf(const job::Trace& trace);
 int32_t WorldOf(const job::Job& job);
 
-// The choice by what was seen of the traces, which this process may not see.
+// The choice from descriptions of the traces, which this process may not see.
 struct SeenRanks {
   std::vector<int32_t> numbers;  // RankOf of each trace of the job
   int32_t world = 0;
@@ -80,7 +80,7 @@ class Hosts {
   Hosts(const Hosts&) = delete;
   Hosts& operator=(const Hosts&) = delete;
   virtual ~Hosts() = default;
-  // Of what any of them sees below `folder`.
+  // Of all traces that any of them sees below `folder`.
   virtual Result<RankChoice> Choose(const std::string& folder,
                                     const std::vector<int32_t>& wanted) = 0;
   // Ranks of such a choice.

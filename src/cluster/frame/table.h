@@ -70,7 +70,7 @@ class Table final : public store::RowSink {
   std::vector<Cell> cells_;
 };
 
-// As results are written. A text in a column of numbers, what the reference writes as "NA", is
+// As results are written. A text in a column of numbers, "NA" in the reference, is
 // NULL.
 void WriteRows(const Table& table, store::RowSink& rows);
 

@@ -4,7 +4,7 @@
 //   {800, 1800} MHz        FreeFrequencyRanks: the chip idled between, and saved power
 //   anything else          AbnormalFrequencyRanks
 // These are the reference's numbers and those of one family of chips: of another every rank is
-// abnormal, and what is different among the ranks is what the sentence speaks of. Pure, any thread.
+// abnormal, and the finding names the ranks that differ. Pure, any thread.
 #include <algorithm>
 #include <array>
 #include <map>

@@ -18,7 +18,7 @@ struct Place {
 // One of one where the variables are absent or impossible; and where they belong to another
 // program that passed them on: the script of a Slurm job and the shell of salloc (only
 // steps, srun, have several processes), a shell that a launcher started (its input is a terminal,
-// which launchers give to nobody), what a worker of torchrun starts.
+// which launchers give to nobody), a child of a worker of torchrun.
 Place PlaceOfEnvironment();
 
 }  // namespace sonde::cluster

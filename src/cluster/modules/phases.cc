@@ -45,7 +45,7 @@ std::vector<Phase> Annotated(const TraceData& data) {
   for (const store::SliceRow& slice : data.slices) {
     const std::string_view name = slice.name < 0 ? "" : names[static_cast<size_t>(slice.name)];
     if (name.empty()) continue;
-    // A device has the same name for what it does of the step, which is later.
+    // A device has the same name for its part of the step, which is later.
     const store::TrackRow& track = data.TrackOf(slice);
     const bool is_host = track.thread_id >= 0 && track.device_id < 0 && track.stream_id < 0;
     if (is_host) phases.push_back({slice.ts, data.EndNs(slice), name});

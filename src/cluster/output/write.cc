@@ -48,7 +48,7 @@ void PutCell(const Cell& cell, exporters::SqliteTable& rows) {
   }
 }
 
-// A table of the database: some rows of what a mode made, all columns but one.
+// A table of the database: some rows of a mode's table, all columns but one.
 struct Piece {
   std::string name;
   std::vector<size_t> rows;

@@ -18,7 +18,7 @@
 namespace sonde::cluster {
 namespace {
 
-// Without outliers; kernels may run in parallel, so these are not all of what is computed.
+// Without outliers; kernels may run in parallel, so these are not the whole computing.
 std::vector<std::vector<double>> OwnWork(const Role& role) {
   std::vector<std::vector<double>> values;
   for (size_t rank = 0; rank < role.ranks.size(); ++rank) {

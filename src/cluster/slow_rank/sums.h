@@ -36,7 +36,7 @@ struct RankSums {
 // Of the rank at a place of the role, in steps of the role.
 RankSums SumsOf(const Role& role, size_t rank, const std::vector<size_t>& steps);
 
-// The median of what `get` gives of each.
+// The median of `get` over the ranks.
 template <class Get>
 double MedianOf(const std::vector<RankSums>& ranks, const Get& get) {
   std::vector<double> values;

@@ -1,4 +1,4 @@
-// Words for causes: arguments of findings, which name a text and what it is filled with
+// Words for causes: arguments of findings, which name a text and its arguments
 // (recipes/finding/finding.h). Pure, any thread.
 #pragma once
 

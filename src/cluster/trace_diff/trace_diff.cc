@@ -1,6 +1,6 @@
 // trace_diff: how often operators and kernels ran and how long, in two runs, side by side.
 //
-//   operators  of the framework, with what they call; kernels, copies and memsets of devices
+//   operators  of the framework, with their calls; kernels, copies and memsets of devices
 //   change     added, deleted (of the base run, --bp, alone), increased, decreased, unchanged: by
 //              the counts, as HolisticTraceAnalysis' TraceDiff has it
 // Counts and times are summed over the ranks that are in both runs; a notice names the others. Two

@@ -58,7 +58,7 @@ struct Candidate {
   Cause cause;
   Values base_ms;
   Values comparison_ms;
-  Values base_calls;  // of what is steady; empty: judged by its time
+  Values base_calls;  // of steady work; empty: judged by its time
   Values comparison_calls;
   std::optional<int32_t> subject;  // for its module
   std::optional<int32_t> kernel;
@@ -291,7 +291,7 @@ class CauseFinder {
     return std::abs(calls[1] - calls[0]) * ms / (calls[0] + calls[1]);
   }
 
-  // Of half or more of what the cause is about; "" where no module has that.
+  // Module with half or more of the cause; "" where there is none.
   std::string ModuleOf(const Candidate& candidate) const {
     if (!candidate.subject) return {};
     std::map<int32_t, double> by_module;

@@ -1,4 +1,5 @@
-// The causes of the difference of a step: the parts of both sides, grouped by what differs.
+// The causes of the difference of a step: the parts of both sides, grouped by the kind of
+// difference.
 //
 // Units: milliseconds a step. Pure, any thread.
 #pragma once

@@ -118,7 +118,7 @@ TEST(DifferenceTest, TypesAreReported) {
   EXPECT_EQ(judgement.causes.front().subject, "addmm");
 }
 
-// Nothing is done in another type in the place of what was done.
+// No call of another type replaces the missing one.
 TEST(DifferenceTest, ACallOfAnotherTypeInAdditionIsACallMore) {
   HostSide base;
   HostSide comparison;

@@ -67,7 +67,7 @@ struct Part {
 // A module of either side or of both.
 struct ModuleNode {
   std::string name;
-  std::string path;  // "/Net/a"; "" of the root, which stands for what is in no module
+  std::string path;  // "/Net/a"; "" of the root, for work outside modules
   int32_t parent = kNone;
 };
 

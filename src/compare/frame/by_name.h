@@ -13,7 +13,7 @@
 
 namespace sonde::compare {
 
-// Sum: += of what measure(side, op) gives.
+// Sum: += of measure(side, op).
 template <class Sum>
 struct NamedSums {
   std::vector<std::pair<std::string_view, std::pair<Sum, Sum>>> rows;  // base, comparison

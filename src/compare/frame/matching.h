@@ -1,4 +1,4 @@
-// Two sequences side by side: what is equal in both, and what each has alone.
+// Two sequences side by side: common elements, and those of one side only.
 //
 // The longest run that both have is found first, then those before and behind it, as Python's
 // difflib does without its heuristics, so that pairs come out as the reference has them. Cost: the

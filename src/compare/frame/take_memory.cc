@@ -27,7 +27,7 @@ std::vector<QueuePair> QueuePairs(const TraceData& data) {
   return pairs;
 }
 
-// When the host asked for what the queue allocated at this moment; kNone outside all.
+// When the host requested the queue's allocation of this moment; kNone outside all.
 int64_t EnqueuedAt(const std::vector<QueuePair>& pairs, int64_t ts) {
   const auto after = std::upper_bound(
       pairs.begin(), pairs.end(), ts,

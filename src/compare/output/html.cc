@@ -99,7 +99,7 @@ std::string CausesHtml(const Judgement& judgement) {
   return html + "</tbody></table></div>";
 }
 
-// By what a node lost or gained of its larger side.
+// Colour by the change of a node as a share of its larger side.
 std::string_view LeanOf(const TreeNode& node) {
   const double larger = std::max(node.base_ms, node.comparison_ms);
   constexpr double kSame = 0.02;

@@ -1,4 +1,4 @@
-// A comparison as a whole: its sheets and what they are of.
+// A comparison as a whole: its sheets and their sides.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Requests of two servers, and what was alive at the peak of memory of two traces.
+// Requests of two servers, and memory alive at the peak of two traces.
 #include <gtest/gtest.h>
 
 #include <map>

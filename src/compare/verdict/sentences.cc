@@ -119,7 +119,7 @@ std::string DescribeCalls(const Judgement& judgement, recipes::Language language
   return {};
 }
 
-// Where the device works as long as before, what a step gained or lost is its waiting for the host.
+// Where the device works as long as before, the change of a step is its waiting for the host.
 std::string DescribeWaiting(const Judgement& judgement, recipes::Language language) {
   constexpr double kMost = 0.8;  // of the difference of the step
   if (judgement.is_host) return {};

@@ -1,4 +1,4 @@
-// Whether the comparison side is slower, and by what: the stages of a step with a spread over the
+// Whether the comparison side is slower, and why: the stages of a step with a spread over the
 // steps of each side, and the causes of the difference of a step.
 //
 // Test: Welch's, of the means over the steps, with an interval of 99 %. A stage has changed where
@@ -131,7 +131,7 @@ std::vector<HostCalls> CompareCalls(const Side& base, const std::vector<Window>&
                                     const std::vector<Window>& comparison_steps);
 
 struct Judgement {
-  std::vector<RequestMeasure> requests;  // of what both sides have
+  std::vector<RequestMeasure> requests;  // of both sides
   std::vector<AliveAtPeak> memory;       // none where a side has no allocations
   std::vector<HostCalls> calls;
   std::vector<Stage> stages;
@@ -163,7 +163,7 @@ struct Steps {
 inline constexpr double kWarmUp = 1.5;
 Steps StepsOf(const Side& side);
 
-// Two or three sentences: how much, whether it is more than noise, by what.
+// Two or three sentences: how much, whether it is more than noise, and why.
 std::string SentencesOf(const Judgement& judgement,
                         recipes::Language language = recipes::Language::kEnglish);
 

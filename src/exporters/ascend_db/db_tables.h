@@ -22,7 +22,7 @@ struct DbContext {
   StringIds& ids;
   LeftOut* left_out = nullptr;          // may be null
   const store::Store* store = nullptr;  // as in ExportContext
-  SliceArguments arguments = {};        // of what lies on planes
+  SliceArguments arguments = {};        // of tasks on planes
   std::vector<PlaneSlice> planes = {};  // reported by devices for communication operations
 
   const recipes::TraceData& data() const { return *view.data; }

@@ -70,7 +70,7 @@ void AppendDeviceNames(const DeviceView& view, const CommunicationRows& rows,
 // Constant parts of the events of a task: by kind and by stream.
 struct TaskFragments {
   std::vector<std::string> begin;     // ,{"name":"aten::add"
-  std::vector<std::string> by_type;   // the same, for what has its name elsewhere
+  std::vector<std::string> by_type;   // the same, for slices named elsewhere
   std::vector<std::string> type;      // ,"args":{"Task Type":"CPU","Physic Stream Id":
   std::vector<std::string> end;       // ,"connection_id":    after the number of the task
   std::vector<std::string> hardware;  // ,"pid":1,"tid":2,"ts":"    by track
@@ -175,7 +175,7 @@ void AppendTasks(const DeviceView& view, const TaskFragments& fragments,
   }
 }
 
-// After all tasks: a viewer binds the end of a flow to what is open at its time.
+// After all tasks: a viewer binds the end of a flow to the slice open at its time.
 void AppendTaskFlows(const DeviceView& view, const TaskFragments& fragments, size_t begin,
                      size_t end, LineBuffer& out) {
   const TraceData& data = *view.data;

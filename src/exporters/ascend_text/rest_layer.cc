@@ -1,5 +1,4 @@
-// Slices that no other layer has: of units other than the cores, of the system's calls and the
-// like.
+// Slices that no other layer has: of units other than the cores, of system calls etc.
 #include <set>
 #include <string>
 #include <utility>

@@ -34,7 +34,7 @@ struct ImportedSlices {
   static Result<ImportedSlices> Load(const ExportContext& context);
 };
 
-// The pieces refer to what is given, which must outlive them.
+// The pieces refer to the arguments, which must outlive them.
 TracePieces TraceViewPieces(const ExportContext& context, const ImportedSlices& imported);
 // The same in the device tool's own timeline: host calls, device work with communication and
 // overlap, counters.

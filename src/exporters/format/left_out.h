@@ -1,6 +1,6 @@
 // Parts of a trace that a form of deliverables has no place for: counted, and reported to the user.
 //
-// Rules of what is kept, merged or left out: docs/reference/deliverables.md. One thread.
+// Rules for keeping, merging and leaving out: docs/reference/deliverables.md. One thread.
 #pragma once
 
 #include <cstdint>

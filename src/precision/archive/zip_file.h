@@ -1,6 +1,7 @@
 // Small zip files, whole in memory: members by name, packed or plain.
 //
-// Errors: Status for what is no zip file, is broken, or would unpack to more than 4 GiB. Pure.
+// Errors: Status for files that are no zip file, are broken, or would unpack to more than 4 GiB.
+// Pure.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// The walk that finds the first cause, for first_cause.cc (the walk itself and what moved) and
+// The walk that finds the first cause, for first_cause.cc (the walk itself and moved calls) and
 // judges.cc (the verdict on one pair of rows).
 //
 // One thread; everything points into the dumps, which must outlive it.

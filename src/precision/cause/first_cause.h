@@ -22,7 +22,7 @@ namespace sonde::precision {
 
 enum class CauseKind : uint8_t {
   kIdentical,    // all values are equal to the last digit
-  kRounding,     // they differ by what rounding explains
+  kRounding,     // they differ by no more than rounding
   kWeight,       // a parameter or buffer differs
   kInput,        // a value from outside of the recorded calls differs
   kArgument,     // a number or text that a call got
@@ -50,7 +50,7 @@ struct FirstCause {
   uint64_t values = 0;                // compared
   uint64_t exact = 0;                 // of these equal to the last digit
   uint64_t unreadable = 0;            // could not be compared
-  double largest_relative = 0;        // of what passed as rounding
+  double largest_relative = 0;        // of differences that passed as rounding
   std::string largest_place;
 
   bool IsFinding() const { return kind > CauseKind::kRounding; }

@@ -76,7 +76,7 @@ bool IsDeviceText(std::string_view text) {
   return false;
 }
 
-// Arguments: where they live is no difference of what is computed.
+// Arguments: their device makes no difference to the results.
 Difference MeasureValues(const DumpRow& target, const DumpRow& golden) {
   const Value& a = target.stats[kMax];
   const Value& b = golden.stats[kMax];
@@ -204,7 +204,7 @@ Operand OperandOf(const DumpRow& row) {
   out.has_nan = std::isnan(values[kMax]) || std::isnan(values[kMin]);
   out.has_infinity = std::isinf(values[kMax]) || std::isinf(values[kMin]);
   out.is_finite = out.has_numbers && !out.has_nan && !out.has_infinity;
-  // Of what holds an infinity (a mask) only the finite end shows how large its numbers are.
+  // Of a tensor with an infinity (a mask) only the finite end shows how large its numbers are.
   const double high = std::isfinite(values[kMax]) ? std::fabs(values[kMax]) : 0;
   const double low = std::isfinite(values[kMin]) ? std::fabs(values[kMin]) : 0;
   out.max_abs = std::max(high, low);

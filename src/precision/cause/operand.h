@@ -34,7 +34,7 @@ struct Operand {
 
 Operand OperandOf(const DumpRow& row);
 
-// 2^-24 for torch.float32 and its equivalents in the other frameworks; 0 for what is not floating.
+// 2^-24 for torch.float32 and its equivalents in the other frameworks; 0 for other types.
 double UnitRoundoff(std::string_view dtype);
 
 // The smallest number of the type that devices keep: float16 and the eight-bit types have their

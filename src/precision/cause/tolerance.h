@@ -19,7 +19,7 @@
 //         sign of noise
 //   n   elements of the output
 //   t   the smallest number that its type keeps: what underflow takes from an element
-//   L   8: six standard deviations and what order and blocking add
+//   L   8: six standard deviations plus the effect of order and blocking
 //
 // Sources: N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., SIAM 2002,
 // section 3.1 (|fl(x'y) - x'y| <= gamma_k |x|'|y|), 3.5 (|fl(AB) - AB| <= gamma_k |A||B|), 4.2
@@ -45,7 +45,7 @@ enum class Family : uint8_t {
   kSum,          // sums and norms
   kMean,         // means, losses of means
   kProduct,      // sums of products
-  kExponential,  // softmax and what contains it
+  kExponential,  // softmax and functions that contain it
   kNormalise,    // divides by a deviation
   kIndex,        // gives places or truth values: argmax, comparisons
   kCommunication,

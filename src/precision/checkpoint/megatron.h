@@ -16,7 +16,7 @@
 namespace sonde::precision {
 
 // Files of torch.distributed.checkpoint, Megatron's --ckpt-format torch_dist with it: a file of
-// it, or the folder with its ".metadata". Refused, with what to do.
+// it, or the folder with its ".metadata". Refused, with a remedy.
 bool IsDistributed(const std::string& path);
 Status RefuseDistributed(const std::string& path);
 

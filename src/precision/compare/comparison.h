@@ -26,8 +26,8 @@ enum class Engine : uint8_t { kNone, kFsdp, kMegatron };
 enum class Verdict : uint8_t { kPass, kWarning, kError, kUnmatched };
 std::string_view VerdictText(Verdict verdict);  // "pass", "warning", "error", "unmatched"
 
-// The ten rules, in the order in which the reference reports them, and what it leaves out; a row's
-// messages are a bit set.
+// The ten rules, in the order in which the reference reports them, and those that it leaves out; a
+// row's messages are a bit set.
 enum class Message : uint8_t {
   kOverflow,
   kOneThousandth,

@@ -115,7 +115,7 @@ bool EngineShapesDiffer(Engine engine, const DumpRow& target, const DumpRow& gol
   return ours != theirs;
 }
 
-// One API's rows with what all rules ask about them.
+// One API's rows with the values that all rules use.
 class ApiJudge {
  public:
   ApiJudge(Mode mode, const RuleSet& rules, std::span<ComparedRow> rows)

@@ -59,7 +59,7 @@ NamedTexts Environment() {
   return out;
 }
 
-// "name=version" lines of what the Python of this shell has.
+// "name=version" lines of the packages of this shell's Python.
 Result<std::string> Packages() {
   constexpr const char* kCommand =
       "python3 -c 'import importlib.metadata as m\n"

@@ -21,7 +21,7 @@ struct NodeDataOptions {
 };
 
 // Appends input_data or output_data of a call: every parameter of these sections with its fields,
-// followed by what the comparison found.
+// followed by the results of the comparison.
 void AppendNodeData(const DumpFile& dump, int32_t api, const NodeDataOptions& options,
                     std::string* out);
 

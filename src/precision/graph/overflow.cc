@@ -32,8 +32,7 @@ OverflowPlace PlaceOf(const DumpRow& row, const DumpApi& api) {
   return out;
 }
 
-// Values that a call may leave undefined: its first argument, an argument by name, its first
-// result.
+// Values that a call may leave undefined: first argument, argument by name, first result.
 struct Undefined {
   std::string_view api;
   bool first_input = false;

@@ -1,6 +1,6 @@
 // Overflow levels of the calls of a graph: where infinities and NaN first show.
 //
-// Looks at Max, Min and Mean of what goes in (arguments, not parameters) and what comes out, and at
+// Looks at Max, Min and Mean of inputs (arguments, not parameters) and outputs, and at
 // a growth of the norm by more than a hundred. Buffers that a call fills, or leaves undefined, do
 // not count.
 // Threads: pure.

@@ -1,4 +1,4 @@
-// Tables of MindSpore's IR: summaries, what was searched for, what differs between two files, and
+// Tables of MindSpore's IR: summaries, results of a search, differences of two files, and
 // nodes joined with dumped values and times by their scope.
 //
 // Values as texts, for WriteTextTable and for the terminal. Threads: pure.
@@ -45,7 +45,7 @@ using ScopeTimes = std::map<std::string, ScopeTime, std::less<>>;
 // By the scope with '_' for '/', as names of dump files have it.
 using ScopeValues = std::map<std::string, std::vector<ScopeValue>, std::less<>>;
 
-// A row for each node with a scope, and for each of its values; cells of what is not known are
+// A row for each node with a scope, and for each of its values; cells of unknown values are
 // empty.
 TextTable JoinNodes(const IrFile& file, const ScopeTimes& times, const ScopeValues& values);
 

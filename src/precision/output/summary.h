@@ -45,7 +45,7 @@ std::string CauseSummaryText(const Summary& summary, const FirstCause& cause,
 // The same with the first row that the reference's rules call an error or warning.
 std::string SummaryText(const Comparison& comparison, const Summary& summary);
 
-// One line of what to look at next, for the first bad place.
+// One line of advice for the first bad place.
 struct Advice {
   uint64_t line = 0;  // line of the result csv, 0: none
   std::string suspect;

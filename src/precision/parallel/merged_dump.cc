@@ -23,7 +23,7 @@ std::string QuotedJson(std::string_view text) {
   return out;
 }
 
-// Records by their place in a section: "0.1" is the second of what stands first. Numbers make
+// Records by their place in a section: "0.1" is the second part of the first. Numbers make
 // lists, names make dicts, as they were before the dump was flattened.
 struct Place {
   std::string_view record;  // JSON; empty: others below

@@ -13,7 +13,7 @@ namespace {
 
 using base::Concat;
 
-// A statistic as JSON; Python's bare words for what is no number.
+// A statistic as JSON; Python's bare words for NaN and infinities.
 std::string JsonOf(const Value& value) {
   std::string text = value.PythonText();
   if (value.IsNone()) return "null";

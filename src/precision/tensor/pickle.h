@@ -55,7 +55,7 @@ struct PickleValue {
     kGlobal,  // text: "module name"
     kStorage,
     kTensor,
-    kObject,  // text: "module name" of what made it; items: attributes or members by key
+    kObject,  // text: "module name" of its constructor; items: attributes or members by key
     kMark,
   };
   Kind kind = Kind::kNone;

@@ -40,7 +40,7 @@ class StoredZip {
                       uint32_t offset32, Member* member) const;
 
   std::string_view file_;
-  std::unordered_map<std::string_view, Member> members_;  // by what stands behind the first /
+  std::unordered_map<std::string_view, Member> members_;  // by the path after the first /
 };
 
 }  // namespace sonde::precision

@@ -23,7 +23,7 @@ namespace sonde::recipes {
 
 struct CollectiveArrival {
   uint64_t group = 0;  // of communicator and ranks
-  uint64_t call = 0;   // of what all ranks of one collective have in common
+  uint64_t call = 0;   // the same for all ranks of one collective
   int64_t ts = 0;
   int64_t end_ns = 0;
   int64_t rank_size = -1;

@@ -19,8 +19,8 @@
 
 namespace sonde::recipes {
 
-// A collective that needs all ranks of its group; `kind`: of what the n-th of each rank is the
-// same.
+// A collective that needs all ranks of its group; `kind`: the key within which the n-th of each
+// rank is the same.
 struct HostCollective {
   uint64_t kind = 0;
   int64_t begin_ns = 0;
@@ -33,7 +33,7 @@ struct RankOnHost {
 
 struct HostClock {
   std::string host;           // "" where it is not known
-  std::vector<size_t> ranks;  // places in what FindHostClocks was given
+  std::vector<size_t> ranks;  // places in the argument of FindHostClocks
   int64_t ahead_ns = 0;       // 0 where nothing was found
   int64_t deviation_ns = 0;
   size_t count = 0;  // collectives that show it

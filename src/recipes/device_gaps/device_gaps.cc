@@ -1,4 +1,4 @@
-// The longest times in which a device had nothing to do, and what the thread that launched its next
+// The longest times in which a device was idle, and what the thread that launched its next
 // work did meanwhile.
 //
 //   gaps      of the overlap analysis (free), between the first and the last work of a device; the

@@ -35,7 +35,7 @@ struct RankSummary {
   std::vector<NamedTime> operators;  // by total, descending
   std::vector<NamedTime> modules;
   int64_t peak_memory_bytes = -1;    // -1: not recorded
-  int64_t peak_reserved_bytes = -1;  // the greatest, with what the allocator keeps; -1: unknown
+  int64_t peak_reserved_bytes = -1;  // the greatest, with the allocator's reserve; -1: unknown
   int64_t peak_process_bytes = -1;   // the greatest of the process as a whole; -1: unknown
   // The allocator of a CPU counts what happens while recording; others since the process began.
   bool memory_since_recording = false;

@@ -28,7 +28,7 @@ class ModuleCalls {
   const std::vector<int32_t>& slices() const { return slices_; }
   size_t path_count() const { return paths_.size(); }
   std::string_view Path(int32_t path) const { return paths_[static_cast<size_t>(path)]; }
-  // The number of a call's path; store::kNone for what is no call.
+  // The number of a call's path; store::kNone for other slices.
   int32_t PathOf(int32_t slice_id) const;
   std::string_view ClassOf(int32_t slice_id) const;
 

@@ -18,7 +18,7 @@ using store::kTableBit;
 struct Needs {
   uint64_t tables = store::kAllTables;
   bool order = true;         // TraceData::preorder, op_of_slice, track_begin, stack_begin
-  bool bounds = true;        // TraceData::first_ns, last_ns; also ends of what is unfinished
+  bool bounds = true;        // TraceData::first_ns, last_ns; also ends of unfinished slices
   bool device_times = true;  // Device::overlap, steps
   bool waits = false;        // DeviceView::waits_ns, where the traces of a job show them
 
