@@ -40,7 +40,6 @@ struct Recipe {
   Needs needs;
   // Reads nothing of the view but what `needs` names.
   void (*run)(const DeviceView& view, store::RowSink& rows);
-  int version = 1;  // raised when its rows change, so that nobody keeps the old ones
   // Null: each trace is analysed by itself. Else what a job adds, and what Take reads.
   std::unique_ptr<Together> (*together)() = nullptr;
   Needs needs_together = Reads<>();

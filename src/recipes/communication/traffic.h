@@ -1,14 +1,6 @@
-// Which rank sends how much to which: measured transfers, or the nominal traffic of a collective.
-//
-// Nominal: what the collective has to deliver when every rank sends straight to every other, for a
-// group of n ranks and a payload of S bytes of this rank:
-//   all-reduce 2 S / n to each      reduce-scatter, all-to-all S / n to each     all-gather S to
-//   each send S to its peer              receive S from its peer                      others
-//   nothing; broadcast S / n to each: the root's parts, passed on by those that have them
-// A link from a rank to itself stands for the part that stays (S / n, for all-gather S). It shows
-// readers which rank of the group this is, so it is there for every collective.
-// Transport: SDMA inside a machine, RDMA between machines, LOCAL for a rank itself; where the CPU
-// is the device these stand for shared memory or loopback, and for the network. Pure, any thread.
+// Which rank sends how much to which, as the device measured it, and the bytes that a collective
+// has to send. A link that nobody measured has no row: its size, time and transport would be a
+// guess. Pure, any thread.
 #pragma once
 
 #include <cstdint>
