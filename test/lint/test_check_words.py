@@ -1,4 +1,4 @@
-"""tools/check_words.py on small trees: it refuses words of its list, and no plain ones or quotes."""
+"""tools/check_words.py on small trees: words of the list are refused; others and quotes pass."""
 
 import os
 import shutil
