@@ -102,7 +102,7 @@ def test_every_window_is_a_capture_with_deliverables(both):
     assert len(spans) == 3  # until the first profiler, and two windows
     for span in spans:
         assert (span / "ASCEND_PROFILER_OUTPUT" / "analyse.done").exists()
-    assert "from here on it decides what is recorded" in done.stderr
+    assert "its settings apply from here on" in done.stderr
     metadata = json.loads((spans[1] / "profiler_metadata.json").read_text())
     assert metadata["note"] == {"a": 1}
 
@@ -114,4 +114,4 @@ def test_steps_on_the_command_line_leave_the_program_its_profiler(run_sonde, pre
     assert done.returncode == 0, done.stderr
     assert len(list((tmp_path / "profile").glob("*_ascend_pt"))) == 1
     assert (tmp_path / "whole.json").exists()
-    assert "decides what is recorded" not in done.stderr
+    assert "its settings apply from here on" not in done.stderr

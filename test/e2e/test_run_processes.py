@@ -92,7 +92,7 @@ def test_a_program_that_ends_before_the_first_step_to_record(run_sonde, prepared
     options = ("--profile-step-start", start)
     done, outputs = recorded(run_sonde, prepared.python, tmp_path, "fork", options=options)
     assert not outputs and not list((tmp_path / "out").glob("*_ascend_pt"))
-    assert done.stderr.count(f"ended after 4 steps, before step {start}: nothing of it") == 2
+    assert done.stderr.count(f"ended after 4 steps, before step {start}: nothing was recorded") == 2
     assert (
         f"the program ended after 4 steps, before step {start} (--profile-step-start)"
         in (done.stderr.splitlines()[-1])

@@ -115,7 +115,7 @@ def test_the_profiler_of_the_program_decides(run, rows):
     done = run("profiled.py", "out", options=("--profile-save-path", "own"))
     spans = done.spans("out")
     assert len(spans) == 2
-    assert "decides what is recorded" in done.stderr
+    assert "its settings apply from here on" in done.stderr
     for span, step in zip(spans, (2, 5)):
         assert rows(span, "SELECT step_id FROM step") == [{"step_id": step}]
         output = span / "ASCEND_PROFILER_OUTPUT"

@@ -213,7 +213,7 @@ def mm_calls(folder, fields):
 
 def damages(torch):
     """What became of a saved tensor, and what is reported of it."""
-    wrong = "is no file of a tensor, or is damaged"
+    wrong = "is not a tensor file, or is damaged"
     yield lambda path: path.unlink(), "cannot read"
     yield lambda path: path.write_bytes(b""), wrong
     yield lambda path: path.write_bytes(path.read_bytes()[:300]), wrong

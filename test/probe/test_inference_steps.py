@@ -210,5 +210,5 @@ with torch.no_grad():
 """,
         level="mix",
     )
-    assert done.stderr.count("1 is compiled (torch.compile): what is inside is seen in part") == 1
+    assert done.stderr.count("1 is compiled (torch.compile): its inside is recorded in part") == 1
     assert "Dynamo does not know" not in done.stderr  # of functions of ours

@@ -87,7 +87,7 @@ def test_a_refused_value_and_the_one_meant(tmp_path, content, text):
 def test_a_key_that_stands_twice(tmp_path, capsys):
     assert read(tmp_path, '{"step": [0], "step": [1]}').step == [1]
     (line,) = capsys.readouterr().err.splitlines()
-    assert "'step' stands twice" in line
+    assert "'step' is set twice" in line
 
 
 def test_warnings_come_before_the_refusal(tmp_path, capsys):

@@ -185,7 +185,7 @@ def test_every_way_a_request_ends(server):
     (server.folder / "fail").touch()
     assert server.call("/v1/completions", {**body, "max_tokens": 2})[0] == 500
     assert count() == 1
-    assert "nothing more of this server is dumped" not in server.log.read_text()
+    assert "the dump of this server ends here" not in server.log.read_text()
     for step in whole:
         expected = MODULES if step != whole[-1] else MODULES - 1  # it failed before the logits
         for name in ("dump.json", "construct.json"):

@@ -148,7 +148,7 @@ def _attach_dump(module: Any, command: list[str]) -> None:
     except (PathError, ProbeError, ScopeError) as problem:
         _refuse_dump(problem)
     except Exception as problem:  # noqa: BLE001: the boundary to the user's program
-        _report.log(f"nothing of this process is dumped: {problem}", error=True)
+        _report.log(f"this process is not dumped: {problem}", error=True)
         _report.note("failed", str(problem))
 
 
@@ -178,7 +178,7 @@ def prepare(name: str) -> None:
 
 
 def _refuse_dump(problem: Exception) -> None:
-    _report.log(f"nothing is run with this configuration: {problem}", error=True)
+    _report.log(f"the program was not started: {problem}", error=True)
     _report.note("failed", str(problem))
     raise SystemExit(2) from None
 

@@ -229,7 +229,7 @@ class Watch:
                 self.poll()
             except Exception as problem:  # noqa: BLE001
                 if not self._ends.is_set():
-                    _report.log(f"requests of the daemon end here: {problem}", error=True)
+                    _report.log(f"daemon requests are no longer read: {problem}", error=True)
                 return
             self._ends.wait(_POLL_S)
 
@@ -254,7 +254,7 @@ class Watch:
         if not self._has_complained:
             _report.log(
                 f"MSMONITOR_USE_DAEMON=1, but no daemon '{_DAEMON}' listens on this machine: "
-                "start dynolog with --enable-ipc-monitor; it is asked until then"
+                "start dynolog with --enable-ipc-monitor; it is retried until then"
             )
         self._has_complained = True
 
@@ -265,10 +265,10 @@ class Watch:
         try:
             config, unknown = read(text)
         except Refused as problem:
-            _report.log(f"a request of the daemon is ignored: {problem}", error=True)
+            _report.log(f"a daemon request is ignored: {problem}", error=True)
             return
         if unknown:
-            _report.log(f"of a request of the daemon {', '.join(unknown)} has no effect")
+            _report.log(f"daemon request: {', '.join(unknown)} has no effect")
         partial = os.path.join(self.folder, f"{CONFIG_NAME}.part")
         with open(partial, "w", encoding="utf-8", opener=create_new) as file:
             json.dump(config, file)

@@ -244,4 +244,4 @@ class DumpRun:
         self._is_over = True
         if self._debugger is not None:
             self._debugger.rest()
-        _report.log(f"nothing more of this process is dumped: {problem}", error=True)
+        _report.log(f"the dump of this process ends here: {problem}", error=True)

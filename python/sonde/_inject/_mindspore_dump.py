@@ -45,7 +45,7 @@ class DumpRun:
             self._debugger.start(model=self._called)
         except Exception as problem:  # noqa: BLE001: the boundary to the user's program
             self._is_over = True
-            _report.log(f"nothing of this process is dumped: {problem}", error=True)
+            _report.log(f"this process is not dumped: {problem}", error=True)
             _report.note("failed", str(problem))
 
     def _end(self) -> None:

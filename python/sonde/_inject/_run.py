@@ -158,9 +158,7 @@ class Run:
     def yield_to_program(self) -> None:
         """A profiler of the program begins: the recording of the whole program ends here."""
         if self._recording.active and not self._unwanted:
-            _report.log(
-                "the program starts a profiler itself: from here on it decides what is recorded"
-            )
+            _report.log("the program starts a profiler itself: its settings apply from here on")
             self._report_recording(self._recording.stop())
         self._unwanted = True
         self._yielded = self._server is None
@@ -225,7 +223,7 @@ class Run:
             return  # one of a server's processes that have no steps
         what = f"ended after {steps} steps, before step {self._options.step_start}"
         _report.note("skipped", f"the program {what} (--profile-step-start)")
-        _report.log(f"process {os.getpid()} {what}: nothing of it was recorded")
+        _report.log(f"process {os.getpid()} {what}: nothing was recorded")
 
     def _end_recording(self) -> None:
         self._check_rank()

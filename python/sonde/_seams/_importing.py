@@ -144,7 +144,7 @@ def _apply(change: Change, module: Any) -> None:
     try:
         change(module)
     except Exception as problem:  # noqa: BLE001: the program must go on without us
-        _report.log(f"nothing follows the import of {module.__name__}: {problem!r}", error=True)
+        _report.log(f"the hook on the import of {module.__name__} failed: {problem!r}", error=True)
 
 
 def _is_loading(module: Any) -> bool:

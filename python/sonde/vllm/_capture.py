@@ -97,16 +97,16 @@ def analyse(session: Optional[str]) -> None:
         if status == 0:
             _report.log(f"served: {session}")
         else:
-            _report.log(f"not summed up, see {session}/logs/analyse.log", error=True)
+            _report.log(f"no summary, see {session}/logs/analyse.log", error=True)
 
     try:
         parse(session, report)
     except (_native.NativeError, OSError) as problem:
         _status.publish(session, _status.FAILED)
-        _report.log(f"not summed up: {problem}", error=True)
+        _report.log(f"no summary: {problem}", error=True)
 
 
 def await_files(session: Optional[str]) -> None:
     """Where the user wants to wait: until the files of the session and its ranks are there."""
     if session is not None and options.wait and not _status.wait(session):
-        _report.log(f"the files of {session} are still not there, nobody waits longer", error=True)
+        _report.log(f"timed out waiting for the files of {session}", error=True)

@@ -254,7 +254,7 @@ class Dumper:
         self._is_open = False
         if self._service is not None:
             self._service.rest()
-        _report.log(f"nothing more of this server is dumped: {problem}", error=True)
+        _report.log(f"the dump of this server ends here: {problem}", error=True)
 
 
 def _rank_of(parallel: Any) -> Optional[int]:

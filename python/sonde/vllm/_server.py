@@ -130,7 +130,7 @@ def _say_version(version: tuple[int, ...]) -> None:
     os.environ[_REPORTED] = "1"
     if not _OLDEST <= version < _PAST_NEWEST:
         shown = ".".join(map(str, version))
-        _report.log(f"vLLM {shown} is not known (known: {_KNOWN}): something may be missing")
+        _report.log(f"vLLM {shown} is not known (known: {_KNOWN}): the recording may be incomplete")
 
 
 def _ask_for_routes(options: Options, version: tuple[int, ...]) -> None:

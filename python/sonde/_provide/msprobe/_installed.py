@@ -168,7 +168,7 @@ def _load(module: str, installed: str) -> Optional[ModuleType]:
     except Exception as problem:
         _report(
             f"the msProbe at {installed} cannot be imported ({type(problem).__name__}: {problem}); "
-            "what Sonde has of it works without"
+            "Sonde's own part of it works without"
         )
         raise
     finally:

@@ -113,7 +113,7 @@ class Maker:
         except OSError as problem:
             raise ValueError(f"cannot read {path}: {problem.strerror or problem}") from problem
         except Exception as problem:  # libraries raise what they like for a damaged file
-            raise ValueError(f"{path} is no file of a tensor, or is damaged") from problem
+            raise ValueError(f"{path} is not a tensor file, or is damaged") from problem
         described = (str(info.get("dtype")), list(_shape_of(info)))
         has = (str(data.dtype), list(data.shape))
         # Numpy lacks some of torch's types, whose tensors are written in another.

@@ -168,6 +168,6 @@ def without_repeats(pairs: "list[tuple[str, Any]]") -> "dict[str, Any]":
     content: dict[str, Any] = {}
     for key, value in pairs:
         if key in content:
-            _errors.warning(f"{key!r} stands twice in the configuration: the last counts")
+            _errors.warning(f"{key!r} is set twice in the configuration: the last value is used")
         content[key] = value
     return content

@@ -16,7 +16,7 @@ def warn_of_compiled(module: Any, name: str) -> None:
     is_compiled = getattr(module, "_compiled_call_impl", None) is not None
     if is_compiled or type(module).__name__ == "OptimizedModule":
         _errors.warning(
-            f"{name} is compiled (torch.compile): what is inside is seen in part. Calls that "
+            f"{name} is compiled (torch.compile): its inside is recorded in part. Calls that "
             "the compiler puts together are no entries; run without it for all of them."
         )
 
