@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 # A unit that hangs is ended and counts as failed.
 LONGEST_UNIT_S = 1800
 
-# What a test that is skipped says it lacks; SONDE_REQUIRE names what must not be lacking.
+# The reasons for which a test is skipped; SONDE_REQUIRE names what must not be lacking.
 NEEDS = {
     "data": r"needs data",
     "vllm": r"needs vllm",

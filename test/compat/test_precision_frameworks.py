@@ -52,7 +52,7 @@ def family(dtype):
 
 
 def corrected(row):
-    """The reference's row without what it says of the names of dtypes alone."""
+    """The reference's row without its remarks on names of dtypes."""
     messages = json.loads(row["Err_message"])
     messages = [text for text in messages if "Required_Grad" not in text]
     if family(row["NPU Dtype"]) == family(row["Bench Dtype"]):

@@ -1,4 +1,5 @@
-"""What Ascend's files say, read without any code of the project: csv, sqlite3, json, Decimal.
+"""The contents of Ascend's files, read without any code of the project: csv, sqlite3, json,
+Decimal.
 
 Times are integers of nanoseconds; decimal texts never become floating-point numbers.
 """

@@ -67,7 +67,7 @@ class Calls:
 
 @pytest.fixture(name="advised")
 def make_advice(shared_data, run_sonde, tmp_path):
-    """advised(plant): what the rules say of the capture, by rule, once plant(calls) was there."""
+    """advised(plant): the advice on the capture, by rule, once plant(calls) was there."""
 
     def advise(plant):
         trace = shutil.copytree(shared_data / LEVEL1, tmp_path / "rank0_ascend_pt")

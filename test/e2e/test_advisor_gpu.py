@@ -75,7 +75,7 @@ def copying(host_us, name="Memcpy HtoD (Pageable -> Device)"):
 
 @pytest.fixture(name="advice")
 def make_advice(run_sonde, tmp_path):
-    """advice(trace): what each rule says of it."""
+    """advice(trace): the advice of each rule on it."""
 
     def ask(made, language="en"):
         trace = made.write(tmp_path)

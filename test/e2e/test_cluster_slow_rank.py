@@ -21,7 +21,7 @@ import planted_ranks
 import pytest
 from planted_job import Job
 
-# What the table says of a planted cause: cause, hostActivity.
+# The row of a planted cause: cause, hostActivity.
 PRINTED = {
     "kernel": ("slow kernel", None),
     "frequency": ("low frequency", None),

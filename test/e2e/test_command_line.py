@@ -1,4 +1,4 @@
-"""What the command line says and how it ends: help, wrong usage, failures."""
+"""Messages and exit status of the command line: help, wrong usage, failures."""
 
 import subprocess
 

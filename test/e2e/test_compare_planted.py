@@ -49,7 +49,7 @@ WORK = {
     "zeroed_gradients": (["appeared", "more or fewer calls"], "zero_ add_"),
     "twice_forward": (["more or fewer calls"], "addmm"),
 }
-# What the rules of the report were not made with; docs/compare.md says what was missed.
+# What the rules of the report were not made with; docs/compare.md lists what was missed.
 HELD_OUT = {
     "compiled_block": (["appeared", "vanished", "other shapes"], "OptimizedModule attention"),
     "added_dropout": (["appeared", "more or fewer calls"], "bernoulli dropout mul extra_drop"),

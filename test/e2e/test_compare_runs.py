@@ -1,4 +1,4 @@
-"""`sonde compare`: forms of its results, pairings of profilers, and what it says of bad input."""
+"""`sonde compare`: forms of its results, pairings of profilers, and its messages on bad input."""
 
 import csv
 import re

@@ -158,7 +158,7 @@ def test_the_others_are_exact(ask, span):
      ("communication.json", "utf-32-be"), ("communication.json", "utf-16")],
 )  # fmt: skip
 def test_wide_text(ask, span, name, encoding):
-    """It costs that file only, and says what to do."""
+    """It costs that file only, and the message advises what to do."""
     path = next(span.rglob(name))
     path.write_bytes(path.read_text(encoding="utf-8").encode(encoding))
     ((source, advice),) = ask(

@@ -103,7 +103,7 @@ def test_one_bad_file(shared_data, tmp_path, ask, name, pattern, table, damage):
     others = "SELECT file, name, row_count FROM source_table WHERE NOT ends_with(file, '{}')"
     before = ask(span, others.format(victim.name))
     damage(victim)
-    # What the other files say is there, maybe more that stands in for it; the bad one is named.
+    # The rows of the other files are there, maybe more that stands in for it; the bad one is named.
     assert set(ask(span, others.format(victim.name))) >= set(before)
     assert int(ask(span, f"SELECT count(*) FROM {table}")[0][0]) > 0
     issues = ask(span, "SELECT severity, code, source, advice FROM import_issue")

@@ -1,4 +1,4 @@
-"""Databases of Ascend's profilers: the store says what an independent reading says."""
+"""Databases of Ascend's profilers: the store equals an independent reading."""
 
 import os
 import shutil

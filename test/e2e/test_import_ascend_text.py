@@ -1,4 +1,4 @@
-"""Text deliverables of Ascend's profilers: the store says what an independent reading says."""
+"""Text deliverables of Ascend's profilers: the store equals an independent reading."""
 
 import json
 import os

@@ -1,6 +1,6 @@
 """Deliverables of Ascend's profilers asked for in the form that they do not have.
 
-What the files say is reported in the other form too, and a set that goes to the other form and back
+The other form has the contents of the files, too, and a set that goes to the other form and back
 holds what it held.
 """
 

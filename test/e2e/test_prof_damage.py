@@ -67,7 +67,7 @@ def test_each_byte(write_prof, tmp_path, ask, change):
 
 @pytest.mark.parametrize("frequency", ["1000", "1000.000000", ""])
 def test_ticks_that_are_nanoseconds(monkeypatch, write_prof, ask, frequency):
-    """Of a host whose counter has no frequency, or one that says so."""
+    """Of a host whose counter has no frequency, or one of a nanosecond a tick."""
     monkeypatch.setattr(prof, "HOST_MHZ", 1000)
     monkeypatch.setattr(prof, "HOST_TICKS", prof.MONO_NS)
     folder = write_prof(Run([launch()]))

@@ -60,7 +60,7 @@ def called(name):
 
 
 def as_text(table, row):
-    """What text files can say of a row of raw records, None: nothing."""
+    """The form in text files of a row of raw records; None: they lack it."""
     if table == "tasks":
         ts, dur, name, kind, core, *rest = row
         if name == kind == "AI_CORE":

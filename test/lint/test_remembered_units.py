@@ -257,7 +257,7 @@ def test_older_passes_hold():
 
 
 def test_who_includes_parts_that_tests_may_not_reach():
-    """What another folder includes of them is reached by its tests, too: the words must say so."""
+    """What another folder includes of them is reached by its tests, too: the words must name it."""
     allowed = {
         "advisor": {"advisor", "cli/cmd_advisor.cc", "serve"},
         "compare": {"compare", "advisor", "cli/cmd_compare.cc", "cli/compare_options.h",

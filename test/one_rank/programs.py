@@ -74,7 +74,7 @@ def run_alone(vllm_python, model, installed, tmp_path_factory):
 
 
 def test_an_adapter_that_is_not_there(alone):
-    """The program has vLLM's own profiler, and a line in each process says what is missing."""
+    """The program has vLLM's own profiler, and a line in each process names what is missing."""
     assert len(alone.operators) > 10
     assert alone.messages and all("this process is not recorded" in line for line in alone.messages)
 
@@ -233,7 +233,7 @@ def test_vllm_bench_throughput(sonde, vllm_python, model, tmp_path):
 
 
 def test_a_model_that_cannot_be_loaded(sonde, vllm_python, tmp_path):
-    """What vLLM says comes through, and its exit status."""
+    """vLLM's messages come through, and its exit status."""
     command = [sonde, "run", "--profile-save-path", tmp_path / "profile", "--",
                vllm_python.replace("/python", "/vllm"), "serve", tmp_path / "nothing"]  # fmt: skip
     environment = {"HF_HUB_OFFLINE": "1", "VLLM_NO_USAGE_STATS": "1", "PATH": "/usr/bin:/bin"}

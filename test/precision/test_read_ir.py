@@ -1,4 +1,4 @@
-"""`sonde probe ir` on what MindSpore wrote: counts are MindSpore's own, a cut file says so."""
+"""`sonde probe ir` on what MindSpore wrote: counts are MindSpore's own, a cut file is reported."""
 
 import pytest
 

@@ -322,7 +322,7 @@ def test_a_name_of_a_module_of_ours_that_is_missing(run_program):
     ],
 )
 def test_an_installed_msprobe_that_is_broken(run_program, tmp_path, damage, kind, text):
-    """Ours works beside it, and what is asked of it says what is wrong."""
+    """Ours works beside it, and a use of it reports what is wrong."""
     installed = tmp_path / "installed"
     install_msprobe(installed)
     if damage is None:

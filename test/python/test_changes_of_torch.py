@@ -1,5 +1,5 @@
 """What is changed in torch: every part of every change fails once, and the program computes the
-same, says so in one line, and the rest goes on."""
+same, reports it in one line, and the rest goes on."""
 
 import copy
 import dataclasses

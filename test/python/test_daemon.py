@@ -125,7 +125,7 @@ def test_what_the_daemon_is_asked_for_is_recorded(tmp_path, place, start):
 
 
 def test_torch_itself_speaks_so_to_the_daemon(tmp_path, start):
-    """What the test's daemon understands is what libkineto says; only the kinds differ."""
+    """The test's daemon understands libkineto's messages; only the kinds differ."""
     daemon = start()
     words = [sys.executable, str(program_in(tmp_path, TORCH))]
     variables = os.environ | {"KINETO_USE_DAEMON": "1"}

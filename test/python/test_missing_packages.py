@@ -1,4 +1,4 @@
-"""Guides typed as they stand where their package is not installed: one line says what to do."""
+"""Guides typed as they stand where their package is not installed: one line advises what to do."""
 
 import pytest
 

@@ -110,7 +110,7 @@ def test_what_is_bound(library, tmp_path):
 
 
 def test_its_own_calls_need_no_look_up(library, tmp_path):
-    """What the dynamic linker itself says it did."""
+    """The dynamic linker's own report."""
     bound = tmp_path / "bound.so"
     bind(library, bound)
     looked_up = []

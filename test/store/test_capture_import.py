@@ -1,4 +1,4 @@
-"""What the store says about a capture of the real recorder equals an independent reading of it."""
+"""The store's rows of a capture of the real recorder equal an independent reading of it."""
 
 import collections
 import os

@@ -36,7 +36,7 @@ if not traces():
 
 @pytest.fixture(name="trace", params=traces(), ids=lambda path: str(path.relative_to(DATA)))
 def open_trace(request, tmp_path, monkeypatch):
-    """(independent reading, path to ask); a name that only says what the content is."""
+    """(independent reading, path to ask); a name that only describes the content."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     path = tmp_path / ("events.json.gz" if request.param.suffix == ".gz" else "events.json")
     path.symlink_to(request.param)

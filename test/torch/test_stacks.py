@@ -1,4 +1,4 @@
-"""Python: call stacks against what Python says of itself, and ranges of its functions."""
+"""Python: call stacks against Python's own report, and ranges of its functions."""
 
 import linecache
 import sys

@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PROMPT = "def main():\n    import os\n"
 MODULES = 51  # of the model
 
-# A plug-in of vLLM: the model fails where a file says so.
+# A plug-in of vLLM: the model fails where a file asks for it.
 FAILING = """
 import os
 

@@ -1,4 +1,4 @@
-"""Faults that are planted into a model or its run, and what a right answer says of each.
+"""Faults that are planted into a model or its run, and the right answer on each.
 
 A fault is ``(kind, place)``: the place is a module's path below the model, a number, or None.
 """
