@@ -24,22 +24,22 @@ namespace sonde::compare {
   C(diff_ms, Double, "ms", kLess, "comparison less base")                                         \
   C(low_ms, Double, "ms", kLess, "where the interval of the difference begins; NULL: one step")   \
   C(high_ms, Double, "ms", kLess, "where it ends")                                                \
-  C(verdict, Text, "", kLabel, "changed, unchanged, too noisy to tell, one step: no verdict")
+  C(verdict, Text, "", kLabel, "changed, unchanged, too noisy to decide, one step: no verdict")
 SONDE_RESULT(CompareStageRow, kCompareStage, "compare_stage", SONDE_COLUMNS_COMPARE_STAGE,
              "a stage of a step of two traces, its mean over the steps")
 
-#define SONDE_COLUMNS_COMPARE_CAUSE(C)                                                            \
-  C(order_id, Int, "", kLabel, "from 1 on: what is beyond noise first, the largest first")        \
-  C(cause, Text, "", KeyOf("cause"), "appeared, vanished, other kernels, other shapes, ...")      \
-  C(subject, Text, "", KeyOf("op_type"), "operator, with its kernel where that is more specific") \
-  C(base_step_ms, Double, "ms", kLess, "of a step of the base")                                   \
-  C(comparison_step_ms, Double, "ms", kLess, "of a step of the comparison")                       \
-  C(diff_ms, Double, "ms", kLess, "comparison less base")                                         \
-  C(low_ms, Double, "ms", kLess, "where the interval of the difference begins; NULL: one step")   \
-  C(high_ms, Double, "ms", kLess, "where it ends")                                                \
-  C(kind, Text, "", kLabel, "work: something else is done; time: the same takes another time")    \
-  C(module, OptText, "", kLabel, "module with the most of it, where it has half or more")         \
-  C(verdict, Text, "", kLabel, "changed, too noisy to tell, one step: no verdict")
+#define SONDE_COLUMNS_COMPARE_CAUSE(C)                                                          \
+  C(order_id, Int, "", kLabel, "from 1 on: what is beyond noise first, the largest first")      \
+  C(cause, Text, "", KeyOf("cause"), "appeared, vanished, other kernels, other shapes, ...")    \
+  C(subject, Text, "", KeyOf("op_type"), "operator, with its kernel where that tells more")     \
+  C(base_step_ms, Double, "ms", kLess, "of a step of the base")                                 \
+  C(comparison_step_ms, Double, "ms", kLess, "of a step of the comparison")                     \
+  C(diff_ms, Double, "ms", kLess, "comparison less base")                                       \
+  C(low_ms, Double, "ms", kLess, "where the interval of the difference begins; NULL: one step") \
+  C(high_ms, Double, "ms", kLess, "where it ends")                                              \
+  C(kind, Text, "", kLabel, "work: something else is done; time: the same takes another time")  \
+  C(module, OptText, "", kLabel, "module with the most of it, where it has half or more")       \
+  C(verdict, Text, "", kLabel, "changed, too noisy to decide, one step: no verdict")
 SONDE_RESULT(CompareCauseRow, kCompareCause, "compare_cause", SONDE_COLUMNS_COMPARE_CAUSE,
              "a part of the difference of a step of two traces")
 
@@ -56,7 +56,7 @@ SONDE_RESULT(CompareCauseRow, kCompareCause, "compare_cause", SONDE_COLUMNS_COMP
   C(base_calls, Double, "", kNeither, "kernels of a step of the base, with all below") \
   C(comparison_calls, Double, "", kNeither, "kernels of a step of the comparison")     \
   C(verdict, Text, "", kLabel,                                                         \
-    "appeared, vanished, changed, unchanged, too noisy to tell, one step: no verdict")
+    "appeared, vanished, changed, unchanged, too noisy to decide, one step: no verdict")
 SONDE_RESULT(CompareTreeRow, kCompareTree, "compare_tree", SONDE_COLUMNS_COMPARE_TREE,
              "a node of the difference of a step: module, operator, kernel, idle time of the host")
 
@@ -74,7 +74,7 @@ SONDE_RESULT(CompareTreeRow, kCompareTree, "compare_tree", SONDE_COLUMNS_COMPARE
   C(comparison_p50, Double, "", kLess, "median of the comparison")                               \
   C(base_p99, Double, "", kLess, "99th percentile of the base")                                  \
   C(comparison_p99, Double, "", kLess, "99th percentile of the comparison")                      \
-  C(verdict, Text, "", kLabel, "changed, unchanged, too noisy to tell, one step: no verdict")
+  C(verdict, Text, "", kLabel, "changed, unchanged, too noisy to decide, one step: no verdict")
 SONDE_RESULT(CompareRequestRow, kCompareRequest, "compare_request", SONDE_COLUMNS_COMPARE_REQUEST,
              "a time of the requests of two servers, or the size of their batches")
 
@@ -107,7 +107,7 @@ SONDE_RESULT(CompareMemoryRow, kCompareMemory, "compare_memory", SONDE_COLUMNS_C
   C(diff_ms, Double, "ms", kLess, "comparison less base")                                       \
   C(low_ms, Double, "ms", kLess, "where the interval of the difference begins; NULL: one step") \
   C(high_ms, Double, "ms", kLess, "where it ends")                                              \
-  C(verdict, Text, "", kLabel, "changed, unchanged, too noisy to tell, one step: no verdict")
+  C(verdict, Text, "", kLabel, "changed, unchanged, too noisy to decide, one step: no verdict")
 SONDE_RESULT(
     CompareCallRow, kCompareCall, "compare_call", SONDE_COLUMNS_COMPARE_CALL,
     "a call of the host that is no operator, of two traces: launches, copies, waits, garbage")

@@ -59,7 +59,7 @@ std::string_view TextOf(Verdict verdict) {
     case Verdict::kUnchanged:
       return "unchanged";
     case Verdict::kTooNoisy:
-      return "too noisy to tell";
+      return "too noisy to decide";
     case Verdict::kOneStep:
       return "one step: no verdict";
   }

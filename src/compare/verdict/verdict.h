@@ -3,7 +3,7 @@
 //
 // Test: Welch's, of the means over the steps, with an interval of 99 %. A stage has changed where
 // the interval leaves out zero and reaches beyond kRelevant of the base; it is unchanged where the
-// whole interval lies within; else it is too noisy to tell. With one step on a side there is no
+// whole interval lies within; else it is too noisy to decide. With one step on a side there is no
 // spread, and no verdict.
 //
 // Causes are judged together: each by an interval that leaves out 1 % over all of them. What the

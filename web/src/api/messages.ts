@@ -406,7 +406,7 @@ export interface ComparisonMessage {
   comparison: number;
   /** why there is nothing, or empty */
   missing: string;
-  /** of a step: changed, unchanged, too noisy to tell, ... */
+  /** of a step: changed, unchanged, too noisy to decide, ... */
   verdict: string;
   /** its conclusions, in the requested language */
   sentences: string[];

@@ -39,7 +39,7 @@ export const compareEn = {
   "compare.free": "idle",
   "compare.changed": "changed",
   "compare.unchanged": "unchanged",
-  "compare.noisy": "too noisy to tell",
+  "compare.noisy": "too noisy to decide",
   "compare.one": "one step: no verdict",
   "compare.appeared": "appeared",
   "compare.vanished": "vanished",

@@ -30,7 +30,7 @@ const MEASURED =
   "measure unit base_mean comparison_mean diff base_p50 comparison_p50 base_p99 comparison_p99 verdict".split(" ");
 const requests = table("compare_request", MEASURED, [
   ["TTFT", "ms", 20, 30, 10, 18, 28, 40, 60, "changed"],
-  ["batch", "requests", 2, 4, 2, 2, 4, 2, 4, "too noisy to tell"],
+  ["batch", "requests", 2, 4, 2, 2, 4, 2, 4, "too noisy to decide"],
 ]);
 const distribution = table(
   "compare_distribution",

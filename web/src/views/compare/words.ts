@@ -6,7 +6,7 @@ import type { TextKey } from "../../i18n";
 export const VERDICTS: Readonly<Record<string, TextKey>> = {
   changed: "compare.changed",
   unchanged: "compare.unchanged",
-  "too noisy to tell": "compare.noisy",
+  "too noisy to decide": "compare.noisy",
   "one step: no verdict": "compare.one",
   appeared: "compare.appeared",
   vanished: "compare.vanished",
