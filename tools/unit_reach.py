@@ -59,7 +59,7 @@ def _helpers(folder):
 
 @functools.cache
 def sources(source):
-    """The files that say what the unit of this file does: names from the root."""
+    """The files that define what the unit of this file does: names from the root."""
     found, todo = set(), {source, "test/conftest.py", *_helpers(os.path.dirname(source))}
     while todo:
         path = todo.pop()

@@ -33,7 +33,7 @@ def is_analysed(span: str) -> bool:
 
 
 def _is_running(span: str) -> Optional[bool]:
-    """Whether the last parser in the background runs, None where no file says which that is. One of
+    """Whether the last parser in the background runs, None where no file names it. One of
     another machine counts as running."""
     try:
         with open(os.path.join(span, "logs", _PARSER_FILE), encoding="utf-8") as file:

@@ -1,6 +1,6 @@
 """A training job of many ranks, one of them slow by a cause that is known: what it does and when.
 
-A `Job` says how the ranks are laid out (tensor, expert, pipeline, data parallel), how much they
+A `Job` defines how the ranks are laid out (tensor, expert, pipeline, data parallel), how much they
 differ anyway, and what is planted; a `Simulation` runs host, device and collectives of every rank.
 `planted_ranks` writes them as Ascend's profiler would have recorded them.
 

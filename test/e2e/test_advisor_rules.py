@@ -154,20 +154,20 @@ def test_rules_of_users(run_sonde, triggers, tmp_path):
 
 
 def test_what_a_rule_needs(run_sonde, triggers, tmp_path):
-    """Without rows a rule is silent unless it says otherwise; what it needs has a row."""
+    """Without rows a rule is silent by default; what it needs has a row."""
     trace = triggers("all")
     folder = tmp_path / "rules"
     folder.mkdir()
     rule = RULE.format(name="mine", limit=10**9).replace("SELECT count(*)", "SELECT 1 AS fires, 7")
 
-    def says(text):
+    def advice(text):
         (folder / "mine.yaml").write_text(text)
         return advise(run_sonde, trace, "--rule-dir", folder).get("mine", {}).get("description")
 
-    assert says(rule.replace("sum(us)", "0")) is None
+    assert advice(rule.replace("sum(us)", "0")) is None
     spoken = rule.replace("sum(us)", "0") + "speaks_without_rows: true\n"
-    assert says(spoken) == "7 operators, 0.0 us"
-    for needs, printed in (
+    assert advice(spoken) == "7 operators, 0.0 us"
+    for needs, fires in (
         ("device_task, ops", True),
         ("lane overlap", True),
         ("lane no_such_kind", False),
@@ -177,7 +177,7 @@ def test_what_a_rule_needs(run_sonde, triggers, tmp_path):
         text = text.replace(
             "uses: [device_work, ops]", "uses: [device_work, ops, device_peaks, device_peak]"
         )
-        assert (says(text) is not None) == printed, needs
+        assert (advice(text) is not None) == fires, needs
 
 
 def test_rules_that_are_none(run_sonde, triggers, tmp_path, one_error_line):

@@ -17,7 +17,7 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 RANKS = 2
 SLOW = 1
 
-# Each rank is the example with what the word says around one of its parts.
+# Each rank is the example with the planted cause around one of its parts.
 LAUNCHER = """
 import gc
 import os

@@ -125,7 +125,7 @@ def make_recorder(sonde, prepared, tmp_path_factory):
 
 @pytest.fixture(name="changes")
 def make_comparer(run_sonde, recorded):
-    """changes(change, number, base): what the report says beyond noise, work and time apart."""
+    """changes(change, number, base): the report's lines beyond noise, work and time apart."""
 
     def compare(change, number=0, base="none"):
         done = run_sonde(

@@ -64,7 +64,7 @@ FRAMEWORK = {
     "TASK_PMU_INFO": ("globalTaskId, name, value", [(1, TEXT_ID["plain"], 2.5)]),
 }  # fmt: skip
 
-# Kept cell by cell and not read otherwise; what links of an unread transfer say.
+# Kept cell by cell and not read otherwise; the columns of links of an unread transfer.
 LINK = ("srcRank", "dstRank", "transportType", "size", "linkType", "rdmaType", "opId")
 NOT_READ = {
     ("CCU", "globalTaskId"),

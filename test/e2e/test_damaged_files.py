@@ -247,7 +247,7 @@ def test_a_timeline_that_begins_like_none(tmp_path, ask):
 
 
 def test_metadata_keeps_its_digits(tmp_path, ask):
-    """Whole numbers beyond 64 bits and long fractions are metadata as the file says them."""
+    """Whole numbers beyond 64 bits and long fractions are metadata as the file has them."""
     span = tmp_path / "span_ascend_pt"
     span.mkdir()
     (span / "op_statistic.csv").write_text("Device_id,OP Type\r\n0,MatMul\r\n")

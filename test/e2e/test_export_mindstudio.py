@@ -143,7 +143,7 @@ def operator(name, begin, end):
 
 
 def test_framework_beside_texts_of_the_device(write_prof, run_sonde, tmp_path, ask):
-    """Texts say nothing of the framework: where all records are there, these are read, joined."""
+    """Texts hold nothing of the framework: where all records are there, these are read, joined."""
     folder = write_prof(Run([MATMUL, ADD]))
     export(run_sonde, folder, tmp_path / "out")
     (made,) = (tmp_path / "out").rglob("mindstudio_profiler_output")

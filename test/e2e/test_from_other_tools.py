@@ -1,4 +1,4 @@
-"""docs/from-other-tools.md: what it says works is typed here, and both languages say the same.
+"""docs/from-other-tools.md: its commands are typed here, and both languages agree.
 
 Servers (vllm, curl) are typed by the tests below test/vllm.
 """

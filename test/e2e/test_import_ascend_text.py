@@ -77,7 +77,7 @@ def test_flows(events, query):
     )
     found = query("SELECT kind, count(*) FROM flow GROUP BY 1")
     assert {kind: int(count) for kind, count in found} == expected
-    # Both ends lie where the file says.
+    # Both ends are at the places in the file.
     ends = {(e["cat"], str(e["id"])): e for e in events if e["ph"] == "f"}
     for key, ts in query(
         "SELECT f.key, s.ts FROM flow f JOIN slice s ON s.slice_id = f.slice_in "
@@ -92,7 +92,7 @@ def test_counters(events, query):
         for e in events
         if e["ph"] == "C"
         for key, value in e["args"].items()
-        if not key.endswith("_id")  # says which of several counters this is
+        if not key.endswith("_id")  # names one of several counters
     )
     found = query(
         "SELECT ts, value FROM counter JOIN track USING (track_id) "
@@ -457,7 +457,7 @@ def test_captures_of_the_device_tool_side_by_side(tmp_path, run_sonde):
 
 
 def test_the_form_in_use_is_reported(shared_data, tmp_path, run_sonde):
-    """Text and database of one rank in a folder: a line says which, and why."""
+    """Text and database of one rank in a folder: a line reports which is read, and why."""
     span = reader.copy_of(shared_data / "ascend_pt/db/level1/rank1_ascend_pt", tmp_path / "span")
     (span / "ASCEND_PROFILER_OUTPUT" / "kernel_details.csv").write_text("Name,Type\n")
     done = run_sonde("query", span, "SELECT 1")

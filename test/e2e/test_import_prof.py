@@ -1,4 +1,4 @@
-"""PROF_* folders that nobody exported: what a description says was recorded is what is read."""
+"""PROF_* folders that nobody exported: the described records are what is read."""
 
 import csv
 import shutil
@@ -159,7 +159,7 @@ def test_types_of_tasks_before_stars(write_prof, ask):
         task = Task(0, 2047, 100 + k, "", queue_type=queue)
         for end in (0, 1):
             records += prof.hwts_record(task, end, 200_000 + 1000 * k + 500 * end)
-    neither = bytes([2]) + records[1:64]  # says no begin and no end
+    neither = bytes([2]) + records[1:64]  # has no begin and no end
     vector = Task(0, 3, 9, "", queue_type=2)
     run = Run([MATMUL], chip=4)
     run.extra = {("device_0", "hwts.data.0"): records + neither,

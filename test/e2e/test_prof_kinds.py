@@ -461,7 +461,7 @@ def test_communication_that_the_ai_cpu_expands(write_prof, ask):
 
 
 def test_communication_without_details(write_prof, ask):
-    """At level 0 the AI CPU says nothing of its tasks; the queue of the main stream is known."""
+    """At level 0 the AI CPU records nothing of its tasks; the queue of the main stream is known."""
     name = "MatmulAllReduceAicpuKernel"
     call = Call(50_000, 58_000, NODE, "launch", name,
                 basic=(name, 1, "MatmulAllReduce", 1, 0, 0), tasks=[KERNEL])  # fmt: skip

@@ -83,20 +83,20 @@ def test_ranks_that_are_not_chosen_record_nothing(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "variable, value, says",
+    "variable, value, message",
     [
         ("SONDE_SAVE_PATH", "/proc/nowhere", "/proc/nowhere"),
         ("SONDE_RING_SLOTS", "many", "SONDE_RING_SLOTS='many' is not a number"),
         ("SONDE_CONTROL", "http://0.0.0.0:1", "http://127.0.0.1:PORT or unix:PATH"),
     ],
 )
-def test_bad_settings_are_one_line_and_the_program_runs(tmp_path, variable, value, says):
+def test_bad_settings_are_one_line_and_the_program_runs(tmp_path, variable, value, message):
     env = environment(tmp_path, SONDE_RECORD="1")
     env[variable] = value
     done = run_example(env)
     assert done.returncode == 0
     assert len(done.stderr.splitlines()) == 1
-    assert done.stderr.startswith("sonde: ") and says in done.stderr
+    assert done.stderr.startswith("sonde: ") and message in done.stderr
 
 
 class UnixConnection(http.client.HTTPConnection):

@@ -1,4 +1,4 @@
-"""Text and database deliverables of one capture say the same, row by row.
+"""Text and database deliverables of one capture agree, row by row.
 
 One training run on two ranks is recorded at level 1 with everything on, and analysed into both
 forms; the files are read by Python's own csv, json and sqlite3.
@@ -164,7 +164,7 @@ def test_steps(rank_folder, analysis_db):
 
 
 def entries_of(path):
-    """(step, kind, operation) and what the file says about it, without the sums."""
+    """(step, kind, operation) and the file's values for it, without the sums."""
     with open(path, encoding="utf-8") as file:
         for step, kinds in json.load(file).items():
             for kind, operations in kinds.items():

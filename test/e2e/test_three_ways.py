@@ -1,7 +1,7 @@
 """One run of a device, read three ways: its raw records, a database, and text files.
 
 The records are generated; database and texts are written from them. What the stores then hold is
-the same row by row, but for what a form has no place for or says in words of its own: `as_text`
+the same row by row, but for what a form has no place for or writes in words of its own: `as_text`
 lists that, one line each.
 """
 
@@ -47,7 +47,7 @@ TABLES = {
     "samples": f"SELECT t.name, c.ts {AFTER}, round(c.value, 3) FROM counter c "
     "JOIN track t USING (track_id)",
 }
-# Counters that the vendor's databases have no table for; exporters say that they leave them out.
+# Counters that the vendor's databases have no table for; exporters report that they leave them out.
 WITHOUT_TABLE = ("System ", "Process ", "DVPP ", "CPU Avg ")
 # A timeline has the layer of a call in its name.
 LAYERS = {"AscendCL", "Node", "Communication", "Runtime", "Model"}

@@ -99,7 +99,7 @@ def test_steps_of_training_are_dumped(run, tmp_path):
     ],
 )
 def test_a_wrong_configuration_of_mindspore_is_refused(change, words, tmp_path, sonde, python):
-    """Before the program starts: MindSpore says it at the first compilation."""
+    """Before the program starts: MindSpore itself refuses it at the first compilation."""
     common = {"dump_mode": 0, "path": "/tmp/x", "net_name": "Net", "iteration": "all",
               "input_output": 0, "kernels": [], "support_device": [0]}  # fmt: skip
     if change is None:

@@ -2,7 +2,7 @@
 //
 // Its streams run in order, and a kernel takes the time that it is given, on a clock of its
 // own that begins with the host's: nothing waits. What it did comes as records of CUPTI's
-// activities, in buffers that the subscriber gives, from a thread of the library. It says at its
+// activities, in buffers that the subscriber gives, from a thread of the library. It logs at its
 // first use that it is a simulation; no figure of it is one of a device.
 //
 // Programs drive it by the functions below (ctypes), subscribers by those of libcupti.so.

@@ -1,4 +1,4 @@
-"""Requests that are not whole: what the session says beside what the client got."""
+"""Requests that are not whole: the session next to what the client got."""
 
 import os
 import signal

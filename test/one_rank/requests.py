@@ -1,5 +1,5 @@
-"""Requests, engine steps and what they have to do with each other: what Sonde recorded beside what
-the client and vLLM's own counters say. Two requests fit into a batch of this server."""
+"""Requests, engine steps and their relation: Sonde's recording next to the records of the client
+and vLLM's own counters. Two requests fit into a batch of this server."""
 
 import csv
 import json

@@ -32,7 +32,7 @@ def environment():
 @pytest.fixture(name="run_program")
 def make_run_program(tmp_path, prepared, request):
     """run_program(source, level=..., ...) runs a program that finds its configuration in
-    ``config.json`` and records into ``dump``; ``good=False`` where it may fail. Files that say
+    ``config.json`` and records into ``dump``; ``good=False`` where it may fail. Files that set
     COMPILES run an interpreter of their own: torch's compiler remembers what it saw first."""
     python = sys.executable if getattr(request.module, "COMPILES", False) else prepared.python
 

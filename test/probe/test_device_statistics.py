@@ -1,4 +1,4 @@
-"""Statistics of tensors elsewhere: tensors that say so stand for those of an accelerator. What is
+"""Statistics of tensors elsewhere: marked tensors stand for those of an accelerator. What is
 computed on the device must equal what is computed of the same tensors in host memory."""
 
 import math
@@ -241,7 +241,7 @@ torch.Tensor.mm = lambda self, other: exact(self.bfloat16(), other.bfloat16()).h
 
 
 def test_a_checksum_that_fails(run_program, read_dump):
-    """No memory for it on the device, say: the host works it out."""
+    """No memory for it on the device, for example: the host works it out."""
     done = run_program(
         PROGRAM
         + ON_THE_DEVICE

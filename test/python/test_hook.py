@@ -1,4 +1,4 @@
-"""The start-up hook without torch: what it costs, whom it lets through, what it says."""
+"""The start-up hook without torch: what it costs, whom it lets through, its messages."""
 
 import os
 import re

@@ -405,7 +405,7 @@ def test_local_rank_reaches_the_capture(tmp_path, quiet, monkeypatch):
     not hasattr(torch._C._profiler, "_RecordFunctionFast"), reason="older than torch 2.2"
 )
 def test_compiled_code_knows_of_a_recording(tmp_path, quiet):
-    """It names its regions and kernels only while torch's flag says that somebody profiles, and by
+    """It names its regions and kernels only while torch's flag reports a running profiler, and by
     a class that looks for torch's profiler itself."""
     flag, names = torch.autograd.profiler, torch._C._profiler
     usual = names._RecordFunctionFast

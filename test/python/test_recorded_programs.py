@@ -83,7 +83,7 @@ def test_computes_the_same_bit_for_bit(trained):
     assert trained.alone.stdout.count("loss 0x") == 3
     assert trained.hooked.stdout == trained.alone.stdout
     assert trained.hooked.returncode == 0
-    # torch's allocator says this once when its events are asked for, to whatever profiler.
+    # torch's allocator logs this once when its events are asked for, to whatever profiler.
     lines = trained.hooked.stderr.splitlines()
     lines = [line for line in lines if "Memory block of unknown size" not in line]
     assert lines == trained.alone.stderr.splitlines()
@@ -253,7 +253,7 @@ for _ in range(3):
 
 @pytest.mark.parametrize("threshold, usual", [("0", None), ("None", "0")])
 def test_the_watched_file_takes_effect(prepared, tmp_path, threshold, usual):
-    """Every key has an effect or a line that says why not."""
+    """Every key has an effect or a line with the reason."""
     program = tmp_path / "program.py"
     program.write_text(WATCHED.replace("THRESHOLD", threshold))
     done = run(tmp_path, [program], prepared.python, SONDE_CONFIG_PATH=str(tmp_path / "watched"),

@@ -1,7 +1,7 @@
-"""Reads a capture on its own, from docs of the format, to check what the store says about it.
+"""Reads a capture on its own, from docs of the format, to check the store's rows of it.
 
 Shares no code with the importer. Whole clean captures only. Times are exact: Fractions between the
-clock samples, rounded down to nanoseconds as the store's reference says.
+clock samples, rounded down to nanoseconds as in the store's reference.
 """
 
 import bisect

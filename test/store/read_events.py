@@ -1,4 +1,4 @@
-"""Reads a trace of events on its own, to check what the store says about it.
+"""Reads a trace of events on its own, to check the store's rows of it.
 
 Shares no code with the importer: the standard library's JSON reader, decimals kept as such. Times
 become nanoseconds by rounding half to even.

@@ -88,7 +88,7 @@ def test_numbers_that_do_not_fit(tmp_path):
 
 
 def test_every_opening_says_how_much_is_wrong(tmp_path):
-    """One line, from the store itself too; what is only information says nothing."""
+    """One line, from the store itself too; information alone gives none."""
     path = write(tmp_path / "a.json", [event(dur=-5), event(ts="noon"), event(ph="B")])
     line = (
         "sonde: the data has faults: trace_bad_time (1), trace_negative_duration (1); "

@@ -75,7 +75,7 @@ def test_operators_without_analysis(source, tmp_path, query):
     assert sorted((r["name"], r["ts"], r["dur"]) for r in rows) == expected
     rows = query(span, "SELECT name, op_type, core FROM device_task")
     assert Counter(r["name"] for r in rows) == Counter(name for name, _, _ in expected)
-    # The profiler's own table of operators says the same.
+    # The profiler's own table of operators agrees.
     with open(span / "FRAMEWORK" / "cpu_op_detail_info_0.csv", encoding="utf-8") as file:
         table = {row["full_op_name"]: row for row in csv.DictReader(file)}
     found = sums((name, dur) for name, _, dur in expected)

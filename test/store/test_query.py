@@ -282,7 +282,7 @@ def test_damaged_store_is_refused_or_read(span, tmp_path):
 
 
 def test_one_of_several_cannot_be_read(span, tmp_path):
-    """The others are asked, but the status says that this is not all."""
+    """The others are asked, but the status reports that this is not all."""
     both = tmp_path / "both"
     shutil.copytree(span, both / "rank0_ascend_pt", ignore=shutil.ignore_patterns("*.duckdb"))
     other = both / "rank1_ascend_pt" / "ASCEND_PROFILER_OUTPUT"

@@ -1,4 +1,4 @@
-"""Operators, autograd nodes and user scopes against what torch itself says about the same steps."""
+"""Operators, autograd nodes and user scopes against torch's own records of the same steps."""
 
 import asyncio
 import collections

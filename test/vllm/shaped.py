@@ -1,7 +1,7 @@
 """Modules shaped like a vLLM's, made in memory, and one request through all of them.
 
 What a server calls of its own in the order in which it calls it: front-end, scheduler, worker,
-runner. `generation` says which form a scheduler's output has for requests that run already.
+runner. `generation` selects the form of a scheduler's output for requests that run already.
 """
 
 import asyncio
@@ -38,7 +38,7 @@ class Request:
 
 
 def cached(requests, generation):
-    """As releases since 0.11.1, 0.10 and 0.9 say it."""
+    """In the forms of releases since 0.11.1, 0.10 and 0.9."""
     names = [request.request_id for request in requests]
     computed = [3 + request.num_output_tokens for request in requests]
     if generation == "0.9":

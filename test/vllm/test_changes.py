@@ -97,7 +97,8 @@ def test_a_request_is_recorded_and_served_the_same(recorder):
 
 @pytest.mark.parametrize("generation", ["0.9", "0.10", "0.11.1"])
 def test_running_requests_of_every_release(recorder, generation):
-    """Before 0.11.1 the batch does not say who has an output; in 0.9 a request has no arrival."""
+    """Before 0.11.1 the batch does not record who has an output; in 0.9 a request has no
+    arrival."""
     result, seams = serve_changed(generation)
     assert result == plain(generation)
     assert all(seam.is_on for seam in seams)

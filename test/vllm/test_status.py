@@ -154,7 +154,7 @@ def test_parsers_of_a_process_wait_for_each_other(session, monkeypatch):
 
 
 def test_a_full_disk_is_a_failure_with_its_reason(session, monkeypatch):
-    """Nothing can be written there: no file says that there was a parser, or which."""
+    """Nothing can be written there: no file records that there was a parser, or which."""
     folder, span = str(session[0]), str(session[1])
     _status.publish(folder, _status.COMPLETE)
     assert _status.sessions()[0]["state"] == _status.PARSING, "a parser will come"

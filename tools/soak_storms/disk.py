@@ -1,6 +1,6 @@
 """A small disk that fills while a program records there and an analysis writes there, and is
-emptied again: each capture has all ranges, or counts them as dropped, or says that the disk ended
-it."""
+emptied again: each capture has all ranges, or counts them as dropped, or reports that the disk
+ended it."""
 
 import os
 import shutil

@@ -494,6 +494,6 @@ def current_run() -> "Optional[Run]":
 
 
 def make_current(run: Run) -> None:
-    """Says which one it is; once a process."""
+    """Reports which one it is; once a process."""
     global _current
     _current = run

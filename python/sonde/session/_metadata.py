@@ -61,7 +61,7 @@ _last_world_size = -1
 
 
 def set_role(role: str) -> None:
-    """Says that this process is a ``worker`` of a rank, or ``main``.
+    """Declares that this process is a ``worker`` of a rank, or ``main``.
 
     A worker that was forked has a copy of its rank's process groups; they do not make it a rank,
     groups of its own do.
@@ -171,7 +171,8 @@ def note_groups() -> None:
 
 
 def describe_group(group: Any, text: str) -> None:
-    """Says what a framework calls a process group that it made without ``group_desc``: ``tp:0``."""
+    """Records the framework's name of a process group that it made without ``group_desc``:
+    ``tp:0``."""
     module = sys.modules.get("torch.distributed.distributed_c10d")
     world = getattr(module, "_world", None)
     name = getattr(world, "pg_names", {}).get(group)

@@ -1,6 +1,6 @@
 """Names of what torch compiled.
 
-Compiled code names its regions and kernels only where torch's flag says that a profiler runs, and
+Compiled code names its regions and kernels only where torch's flag reports a running profiler, and
 by a class that does nothing unless that is torch's own. We change both while something is recorded.
 Threads: any.
 """

@@ -359,7 +359,7 @@ class profile(_KinetoProfile):  # the name that programs use
 
     @guarded()
     def step(self) -> None:
-        """Says that a step ended: applies the schedule to the next one."""
+        """Declares that a step ended: applies the schedule to the next one."""
         if self._disabled:
             return
         if self._stopped:

@@ -317,7 +317,7 @@ def init(path: str) -> None:
 
 @_console.guarded()
 def step() -> None:
-    """Says that an iteration ended; without ``init``, to ``sonde run``."""
+    """Declares that an iteration ended; without ``init``, to ``sonde run``."""
     if _watcher is not None:
         _watcher.step()
     else:

@@ -18,7 +18,7 @@ from sonde._new_file import create_new
 _SERVER_ID = "SONDE_SERVER_ID"
 _PROCESSORS = "SONDE_SERVER_PROCESSORS"
 
-#: Says that a folder holds a session; the importer looks for it.
+#: Marks a folder that holds a session; the importer looks for it.
 MARK_FILE = "session.sonde_server"
 
 _ENDED_FILE = "session.ended"
@@ -125,6 +125,6 @@ def _write(path: str, text: str) -> None:
 
 
 def add_capture(session: str, span: str) -> None:
-    """Says where the capture of a rank lies."""
+    """Records the path of a rank's capture."""
     name = os.path.basename(span)
     _write(os.path.join(session, f"{name}.capture"), os.path.relpath(span, session) + "\n")

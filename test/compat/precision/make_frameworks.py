@@ -88,7 +88,7 @@ def names_of(tree):
 
 
 def older_dump(data):
-    """Numbers of whole tensors are floats, forward calls say whether they are recomputed."""
+    """Numbers of whole tensors are floats, forward calls record whether they are recomputed."""
 
     def value_of(value):
         if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""Compares every planted pair and says whether the summary named the fault's kind and place."""
+"""Compares every planted pair and reports whether the summary named the fault's kind and place."""
 
 import json
 import re

@@ -82,7 +82,7 @@ def hint(value: Any, allowed: "tuple[str, ...] | list[str]") -> str:
 
 
 def name_unknown(content: "dict[str, Any]", task: Any) -> None:
-    """Says of each key of a configuration that it is not read. ``task``: the one that runs, not
+    """Warns of each key of a configuration that is not read. ``task``: the one that runs, not
     yet checked."""
     _name(content, (*COMMON, *TASKS), "the configuration", _OTHER_BLOCKS)
     for name in TASKS:

@@ -114,7 +114,7 @@ def device(index: Any) -> Iterator[None]:
 
 
 def get_device_name(device: Any = None) -> str:
-    """Says what it is."""
+    """Describes itself."""
     return "CPU"
 
 
