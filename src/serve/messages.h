@@ -226,13 +226,13 @@
   F(std::vector<FindingMessage>, findings, "in words")                        \
   F(std::vector<std::string>, notices, "a line each: what was left out")
 
-#define SONDE_FIELDS_COMPARISON(F)                                                   \
-  F(int32_t, base, "trace id")                                                       \
-  F(int32_t, comparison, "trace id")                                                 \
-  F(std::string, missing, "why there is nothing, or empty")                          \
-  F(std::string, verdict, "of a step: changed, unchanged, too noisy to decide, ...") \
-  F(std::vector<std::string>, sentences, "what it says, in the language asked for")  \
-  F(std::vector<ClusterTableMessage>, tables,                                        \
+#define SONDE_FIELDS_COMPARISON(F)                                                     \
+  F(int32_t, base, "trace id")                                                         \
+  F(int32_t, comparison, "trace id")                                                   \
+  F(std::string, missing, "why there is nothing, or empty")                            \
+  F(std::string, verdict, "of a step: changed, unchanged, too noisy to decide, ...")   \
+  F(std::vector<std::string>, sentences, "its conclusions, in the requested language") \
+  F(std::vector<ClusterTableMessage>, tables,                                          \
     "compare_stage, compare_cause and the others of two traces")
 
 #define SONDE_FIELDS_RULE_SHEET(F)                    \

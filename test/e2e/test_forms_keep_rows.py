@@ -153,8 +153,7 @@ def keeps_in_text(given, made, lost):
     assert made.of("other tasks") + made.of("kernels") + given.of("wholes", category="") == (
         given.of("other tasks") + given.of("kernels") + both
     )
-    if not both:  # else its size is written for links, as nominal
-        assert made.of("transferred") == given.of("transferred")
+    assert made.of("transferred") == given.of("transferred")
     if given.of("calls"):  # else launches stand for them
         for level in {kind for what, kind, _ in given.rows if what == "calls"}:
             assert made.of("calls", level) == given.of("calls", level), level
@@ -183,8 +182,7 @@ def keeps_in_db(given, made, lost):
     assert calls == 0 or calls >= runtime
     on_threads = given.of("slices", "thread") - runtime
     assert made.of("slices", "thread") + lost_slices >= on_threads
-    if not both:  # else its size is written for links, as nominal
-        assert made.of("transferred") == given.of("transferred")
+    assert made.of("transferred") == given.of("transferred")
     # Without planes each operation of communication gets a task of its own, which readers join by.
     tasks = given.of("other tasks")
     if given.of("slices", "communication_plane"):

@@ -28,17 +28,17 @@ namespace sonde::compare {
 SONDE_RESULT(CompareStageRow, kCompareStage, "compare_stage", SONDE_COLUMNS_COMPARE_STAGE,
              "a stage of a step of two traces, its mean over the steps")
 
-#define SONDE_COLUMNS_COMPARE_CAUSE(C)                                                          \
-  C(order_id, Int, "", kLabel, "from 1 on: what is beyond noise first, the largest first")      \
-  C(cause, Text, "", KeyOf("cause"), "appeared, vanished, other kernels, other shapes, ...")    \
-  C(subject, Text, "", KeyOf("op_type"), "operator, with its kernel where that tells more")     \
-  C(base_step_ms, Double, "ms", kLess, "of a step of the base")                                 \
-  C(comparison_step_ms, Double, "ms", kLess, "of a step of the comparison")                     \
-  C(diff_ms, Double, "ms", kLess, "comparison less base")                                       \
-  C(low_ms, Double, "ms", kLess, "where the interval of the difference begins; NULL: one step") \
-  C(high_ms, Double, "ms", kLess, "where it ends")                                              \
-  C(kind, Text, "", kLabel, "work: something else is done; time: the same takes another time")  \
-  C(module, OptText, "", kLabel, "module with the most of it, where it has half or more")       \
+#define SONDE_COLUMNS_COMPARE_CAUSE(C)                                                            \
+  C(order_id, Int, "", kLabel, "from 1 on: what is beyond noise first, the largest first")        \
+  C(cause, Text, "", KeyOf("cause"), "appeared, vanished, other kernels, other shapes, ...")      \
+  C(subject, Text, "", KeyOf("op_type"), "operator, with its kernel where that is more specific") \
+  C(base_step_ms, Double, "ms", kLess, "of a step of the base")                                   \
+  C(comparison_step_ms, Double, "ms", kLess, "of a step of the comparison")                       \
+  C(diff_ms, Double, "ms", kLess, "comparison less base")                                         \
+  C(low_ms, Double, "ms", kLess, "where the interval of the difference begins; NULL: one step")   \
+  C(high_ms, Double, "ms", kLess, "where it ends")                                                \
+  C(kind, Text, "", kLabel, "work: something else is done; time: the same takes another time")    \
+  C(module, OptText, "", kLabel, "module with the most of it, where it has half or more")         \
   C(verdict, Text, "", kLabel, "changed, too noisy to decide, one step: no verdict")
 SONDE_RESULT(CompareCauseRow, kCompareCause, "compare_cause", SONDE_COLUMNS_COMPARE_CAUSE,
              "a part of the difference of a step of two traces")
