@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/strings.h"
-#include "cluster/slow_rank/strays.h"
+#include "cluster/slow_rank/outliers.h"
 
 namespace sonde::cluster {
 namespace {

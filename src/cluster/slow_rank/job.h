@@ -37,9 +37,10 @@ class RankOfJob {
 
 struct Role {
   std::vector<RankOfJob> ranks;
-  std::vector<int64_t> steps;                  // their numbers
-  std::vector<std::vector<int32_t>> places;    // [rank][step]: of the rank's WorkStep
-  std::vector<std::vector<int64_t>> outliers;  // [rank][WorkTasks]: ns that do not count (strays.h)
+  std::vector<int64_t> steps;                // their numbers
+  std::vector<std::vector<int32_t>> places;  // [rank][step]: of the rank's WorkStep
+  std::vector<std::vector<int64_t>>
+      outliers;  // [rank][WorkTasks]: ns that do not count (outliers.h)
   const WorkStep& StepOf(size_t rank, size_t step) const {
     return ranks[rank].Rows<WorkStep>()[static_cast<size_t>(places[rank][step])];
   }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "cluster/slow_rank/strays.h"
+#include "cluster/slow_rank/outliers.h"
 
 namespace sonde::cluster {
 namespace {

@@ -1,7 +1,7 @@
 // slow_rank beyond the reference: which rank is slow by its own work or its own link, since when,
 // and why.
 //
-//   slow     its own work (work.h), without single long calls (strays.h), passes the test of
+//   slow     its own work (work.h), without single long calls (outliers.h), passes the test of
 //   excess.h
 //            among the ranks of its role, and these wait, by kWaitedShare of the excess: the median
 //            one communicates longer without computing, or is longer in the collectives of a group

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cluster/slow_rank/strays.h"
+#include "cluster/slow_rank/outliers.h"
 
 namespace sonde::cluster {
 namespace {

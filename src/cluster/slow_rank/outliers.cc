@@ -1,4 +1,4 @@
-#include "cluster/slow_rank/strays.h"
+#include "cluster/slow_rank/outliers.h"
 
 #include <algorithm>
 #include <map>
