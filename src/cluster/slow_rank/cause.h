@@ -68,7 +68,7 @@ struct Cause {
 };
 
 // Greatest first; the first explains most. `slow`: places of ranks that are not to be compared
-// with, beside the rank itself.
+// with, in addition to the rank itself.
 std::vector<Cause> CausesOf(const Role& role, const Excess& excess,
                             const std::vector<size_t>& slow);
 

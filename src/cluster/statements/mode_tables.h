@@ -1,4 +1,4 @@
-// The tables of modes as tables that a statement names, beside those of traces
+// The tables of modes as tables that a statement names, next to those of traces
 // (store/made_tables.h), by the names of their declarations (frame/table.h).
 // docs/reference/cluster-tables.md lists them.
 //

@@ -29,7 +29,7 @@ struct UserRecipe {
   std::string wants;
   std::string rank_sql;
   std::string reduce_sql;  // "": all rows
-  std::string say_sql;     // "": nothing is said
+  std::string say_sql;     // "": no sentences
 };
 
 struct UserRecipes {

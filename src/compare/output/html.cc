@@ -230,7 +230,7 @@ std::string SheetHtml(const Sheet& sheet) {
 std::string SentencesHtml(const Report& report) {
   std::string html = "<ul>";
   const std::string sentences = SentencesOf(report.judgement);
-  for (const std::string_view line : base::Split(said, '\n')) {
+  for (const std::string_view line : base::Split(sentences, '\n')) {
     if (!line.empty()) html += Concat("<li>", Escaped(line), "</li>");
   }
   for (const std::string& notice : report.notices) {
