@@ -204,7 +204,8 @@ bool IsTruthWord(const std::string& word) {
 }
 
 // "--switch true" becomes "--switch=true", as trainers write their flags, instead of running the
-// program `true`. Ends where the command to run begins; it is the last argument, unless `has_dashes`.
+// program `true`. Ends where the command to run begins; it is the last argument, unless
+// `has_dashes`.
 std::vector<std::string> JoinSwitchValues(const CLI::App& app, std::vector<std::string> words,
                                           bool has_dashes) {
   std::vector<std::string> joined;

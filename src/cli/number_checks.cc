@@ -13,7 +13,7 @@ CLI::Option* CheckAtLeast(CLI::Option* option, int64_t least) {
   const auto check = [least](std::string& text) -> std::string {
     double number = 0;
     if (CLI::detail::lexical_cast(text, number) && number >= static_cast<double>(least)) return "";
-    return Concat("must be a number of at least ", std::to_string(least), ", not ', text, "'");
+    return Concat("must be a number of at least ", std::to_string(least), ", not '", text, "'");
   };
   return option->check({check, "", "at least"});
 }
