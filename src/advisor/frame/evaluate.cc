@@ -76,9 +76,9 @@ class Evaluation {
     SONDE_ASSIGN_OR_RETURN(const bool any, Find());
     if (!any) return std::optional<Advice>();
     const Value& fires = ValueOf(facts_, "fires");
-    const bool fires =
+    const bool has_fired =
         facts_.contains("fires") ? IsTrue(fires) : NumberOf(ValueOf(facts_, "occurrences")) > 0;
-    if (!fires) return std::optional<Advice>();
+    if (!has_fired) return std::optional<Advice>();
     for (auto& [name, value] : facts_) values_[name] = value;
     SONDE_RETURN_IF_ERROR(TakeSheets());
     SONDE_RETURN_IF_ERROR(TakeTexts());
