@@ -5,17 +5,10 @@
 
 #include "base/host/json.h"
 #include "base/strings.h"
+#include "importers/common/kernel_name.h"
 
 namespace sonde::importers::capture_import {
 namespace {
-
-using Pair = std::pair<std::string_view, std::string_view>;
-
-constexpr std::array<Pair, 5> kCollectives = {{{"_C::shm_allreduce", "allreduce"},
-                                               {"_C::shm_all_gather", "allgather"},
-                                               {"_C::shm_gather", "gather"},
-                                               {"_C::shm_send_tensor_list", "send"},
-                                               {"_C::shm_recv_tensor_list", "receive"}}};
 
 // Bytes of an element, by the type's name in C++.
 int64_t ElementBytes(std::string_view type) {
@@ -39,10 +32,7 @@ int64_t ElementBytes(std::string_view type) {
 }  // namespace
 
 std::string_view SharedMemoryCollective(std::string_view name) {
-  for (const auto& [op, type] : kCollectives) {
-    if (name == op) return type;
-  }
-  return {};
+  return name.starts_with("_C::shm_") ? common::OperatorCollective(name) : std::string_view();
 }
 
 Payload PayloadOf(std::string_view shapes, std::string_view types) {

@@ -2,7 +2,6 @@
 
 #include <cxxabi.h>
 
-#include <array>
 #include <cstdlib>
 #include <memory>
 #include <utility>
@@ -62,8 +61,58 @@ std::string WithoutBrackets(std::string_view text) {
   return plain;
 }
 
-bool HoldsWord(std::string_view text, std::string_view word) {
-  return text.find(word) != std::string_view::npos;
+bool IsPartOfWord(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
+
+// Behind its begin or a sign that is no letter and no digit.
+bool HoldsPart(std::string_view text, std::string_view part) {
+  for (size_t at = text.find(part); at != std::string_view::npos; at = text.find(part, at + 1)) {
+    if (at == 0 || !IsPartOfWord(text[at - 1])) return true;
+  }
+  return false;
+}
+
+struct Known {
+  std::string_view name;
+  std::string_view type;
+};
+#define KERNEL(part, type) Known{part, type},
+#define OPERATOR(name, type)
+#define FITS(kernel, type)
+#define NEVER(kernel)
+constexpr Known kKernels[] = {
+#include "importers/common/collectives.inc"
+};
+#undef KERNEL
+#undef OPERATOR
+#define KERNEL(part, type)
+#define OPERATOR(name, type) Known{name, type},
+constexpr Known kOperators[] = {
+#include "importers/common/collectives.inc"
+};
+#undef KERNEL
+#undef OPERATOR
+#undef FITS
+#undef NEVER
+
+// As NCCL's first releases begin the names of kernels, without "nccl"; longer ones before those
+// that they begin with.
+constexpr std::string_view kFirstNames[] = {"allreduce", "allgather", "reducescatter",
+                                            "broadcast", "sendrecv",  "alltoall",
+                                            "reduce",    "gather",    "scatter"};
+
+// "ncclKernel_AllReduce_RING_LL_Sum_float", "ncclDevKernel_ReduceScatter_Sum_f32_RING",
+// "ncclAllReduceRingLLKernel_sum_f32" before 2.6; "" for other functions of the libraries.
+std::string TypeOfLibrary(std::string_view function) {
+  constexpr std::string_view kKernel = "kernel_";
+  const size_t kernel = function.find(kKernel);
+  if (kernel == std::string_view::npos) return {};
+  std::string_view before = function.substr(0, kernel);
+  before.remove_prefix(before.find("ccl") + 3);
+  for (const std::string_view type : kFirstNames) {
+    if (before.starts_with(type)) return std::string(type);
+  }
+  const std::string_view rest = function.substr(kernel + kKernel.size());
+  return NormalCollective(rest.substr(0, rest.find('_')));
 }
 
 }  // namespace
@@ -80,31 +129,19 @@ std::string KernelFunction(std::string_view name) {
 }
 
 std::string KernelCollective(std::string_view name) {
-  const std::string text = base::ToLower(name.substr(0, name.find('(')));
-  // "ncclKernel_AllReduce_RING_LL_Sum_float", "ncclDevKernel_ReduceScatter_Sum_f32_RING".
-  if (text.starts_with("nccl") || text.starts_with("rccl") || text.starts_with("oneccl")) {
-    const size_t begin = text.find('_');
-    if (begin == std::string::npos) return NormalCollective(text);
-    const std::string_view rest = std::string_view(text).substr(begin + 1);
-    return NormalCollective(rest.substr(0, rest.find('_')));
+  const std::string function = base::ToLower(KernelFunction(name));
+  for (const std::string_view library : {"nccl", "rccl", "oneccl"}) {
+    if (function.starts_with(library)) return TypeOfLibrary(function);
   }
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kWords = {{
-      {"cross_device_reduce", "allreduce"},
-      {"allreduce_fusion", "allreduce"},
-      {"one_shot_all_reduce", "allreduce"},
-      {"two_shot_all_reduce", "allreduce"},
-      {"oneshotallreduce", "allreduce"},
-      {"twoshotallreduce", "allreduce"},
-      {"multimem_all_reduce", "allreduce"},
-      {"multimem_one_shot_all_reduce", "allreduce"},
-      {"multimem_all_gather", "allgather"},
-      {"multimem_reduce_scatter", "reducescatter"},
-      {"userbuffers_fp16_sum", "allreduce"},
-      {"deep_ep::", "alltoall"},
-  }};
-  const std::string whole = base::ToLower(name.substr(0, name.find('<')));
-  for (const auto& [word, type] : kWords) {
-    if (HoldsWord(whole, word)) return std::string(type);
+  for (const Known& kernel : kKernels) {
+    if (HoldsPart(function, kernel.name)) return std::string(kernel.type);
+  }
+  return {};
+}
+
+std::string_view OperatorCollective(std::string_view name) {
+  for (const Known& known : kOperators) {
+    if (known.name == name) return known.type;
   }
   return {};
 }

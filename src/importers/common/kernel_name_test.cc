@@ -20,12 +20,33 @@ TEST(KernelName, IsThatOfItsFunction) {
   EXPECT_EQ(KernelFunction("<"), "<");
 }
 
-TEST(KernelName, OfCollectives) {
-  EXPECT_EQ(KernelCollective("ncclKernel_AllReduce_RING_LL_Sum_float(ncclWorkElem)"), "allreduce");
-  EXPECT_EQ(KernelCollective("ncclDevKernel_ReduceScatter_Sum_f32_RING_LL(x)"), "reducescatter");
-  EXPECT_EQ(KernelCollective("void vllm::cross_device_reduce_1stage<c10::BFloat16, 2>(int)"),
-            "allreduce");
-  EXPECT_EQ(KernelCollective("void at::native::reduce_kernel<512>(int)"), "");
+struct CollectiveExample {
+  std::string_view kernel;
+  std::string_view type;
+};
+#define KERNEL(part, type)
+#define OPERATOR(name, type)
+#define FITS(kernel, type) CollectiveExample{kernel, type},
+#define NEVER(kernel) CollectiveExample{kernel, ""},
+constexpr CollectiveExample kExamples[] = {
+#include "importers/common/collectives.inc"
+};
+#undef KERNEL
+#undef OPERATOR
+#undef FITS
+#undef NEVER
+
+TEST(KernelName, EveryExampleOfTheListOfCollectives) {
+  for (const CollectiveExample& example : kExamples) {
+    EXPECT_EQ(KernelCollective(example.kernel), example.type) << example.kernel;
+  }
+}
+
+TEST(KernelName, OperatorsThatCommunicateAreNamedAsAWhole) {
+  EXPECT_EQ(OperatorCollective("_C_custom_ar::all_reduce"), "allreduce");
+  EXPECT_EQ(OperatorCollective("_C::shm_allreduce"), "allreduce");
+  EXPECT_EQ(OperatorCollective("_C_custom_ar::all_reduce_like"), "");
+  EXPECT_EQ(OperatorCollective("aten::add"), "");
 }
 
 TEST(KernelName, CopiesOfRocm) {

@@ -1,8 +1,9 @@
 // Collectives: kernels of the device that carry them out, or the host's calls where there are none.
+#include <algorithm>
 #include <array>
 #include <map>
 #include <string>
-#include <unordered_map>
+#include <string_view>
 #include <utility>
 
 #include "base/host/json.h"
@@ -62,15 +63,29 @@ std::string NcclName(std::string_view type, int64_t index) {
   return base::Concat("nccl", name == type ? "_" : "", name, " ", std::to_string(index));
 }
 
+bool NamesCommunicatingOperator(const KinetoTrace& trace) {
+  for (size_t id = 0; id < trace.names().size(); ++id) {
+    if (!common::OperatorCollective(trace.NameOf(static_cast<int32_t>(id))).empty()) return true;
+  }
+  return false;
+}
+
+// What a call of the host communicates itself; "" where it moves nothing, or only waits.
+std::string HostCollective(const KinetoTrace& trace, int32_t id) {
+  if (trace.ClassAt(id) != SliceClass::kOp) return {};
+  const auto collective = trace.stage().Captured(id, kCollective);
+  if (!collective) return std::string(common::OperatorCollective(trace.NameAt(id)));
+  const std::string_view name = trace.NameOf(static_cast<int32_t>(*collective));
+  return name == "wait" || name == "init" ? std::string() : NormalCollective(name);
+}
+
 class Writer {
  public:
   explicit Writer(const KinetoTrace& trace) : trace_(trace), stage_(trace.stage()) {}
 
   store::CommunicationOpRow Row(int32_t id, bool on_device) {
     const StagedSlice& slice = stage_.Slice(id);
-    const std::string_view collective = Text(id, kCollective);
-    const std::string type =
-        collective.empty() ? KernelCollective(trace_.NameAt(id)) : NormalCollective(collective);
+    const std::string type = on_device ? DeviceCollective(trace_, id) : HostCollective(trace_, id);
     std::string group(Text(id, kGroupName));
     if (group.empty()) group = "default_group";
     const uint64_t hash = GroupHash(group);
@@ -157,19 +172,50 @@ class Writer {
   std::map<std::string, std::pair<std::string, std::string>> groups_;  // description, ranks
 };
 
-// Calls of the host that move data; not those that only wait.
-bool IsHostCollective(const KinetoTrace& trace, int32_t id) {
-  const auto collective = trace.stage().Captured(id, kCollective);
-  if (!collective || trace.ClassAt(id) != SliceClass::kOp) return false;
-  const std::string_view name = trace.NameOf(static_cast<int32_t>(*collective));
-  return name != "wait" && name != "init" && !name.empty();
+// "c10d::alltoall_base_", "nccl:all_to_all" -> "alltoall"; "" for what is no call of a collective.
+std::string CollectiveOfCall(std::string_view name) {
+  constexpr std::string_view kPrefixes[] = {
+      "c10d::", "_c10d_functional::", "nccl:", "rccl:", "xccl:"};
+  const bool fits = std::any_of(std::begin(kPrefixes), std::end(kPrefixes),
+                                [&](std::string_view prefix) { return name.starts_with(prefix); });
+  if (!fits) return {};
+  constexpr std::string_view kTypes[] = {"allreduce", "allgather", "reducescatter", "broadcast",
+                                         "reduce",    "alltoall",  "alltoallv",     "gather",
+                                         "scatter",   "barrier",   "send",          "receive"};
+  const std::string type = NormalCollective(name);
+  return std::find(std::begin(kTypes), std::end(kTypes), type) != std::end(kTypes) ? type : "";
+}
+
+// What the host asked for around the launch of a kernel.
+struct Asked {
+  std::string type;
+  bool of_operator = false;  // of one that launches nothing else
+};
+Asked AskedFor(const KinetoTrace& trace, int32_t slice_id) {
+  const KinetoTrace::Launch launch = trace.LaunchOf(slice_id);
+  const int32_t begin = launch.call >= 0 ? launch.call : launch.op;
+  for (int32_t slice = begin; slice >= 0; slice = trace.stage().Parent(slice)) {
+    const std::string_view name = trace.NameAt(slice);
+    if (const std::string_view type = common::OperatorCollective(name); !type.empty()) {
+      return {std::string(type), true};
+    }
+    const auto told = trace.stage().Captured(slice, kCollective);
+    if (told) return {NormalCollective(trace.NameOf(static_cast<int32_t>(*told))), false};
+    if (std::string type = CollectiveOfCall(name); !type.empty()) return {std::move(type), false};
+  }
+  return {};
 }
 
 }  // namespace
 
-bool IsDeviceCollective(const KinetoTrace& trace, int32_t slice_id) {
-  return trace.stage().Captured(slice_id, kCollective).has_value() ||
-         !KernelCollective(trace.NameAt(slice_id)).empty();
+std::string DeviceCollective(const KinetoTrace& trace, int32_t slice_id) {
+  if (trace.ClassAt(slice_id) != SliceClass::kKernel) return {};
+  const auto told = trace.stage().Captured(slice_id, kCollective);
+  if (told) return NormalCollective(trace.NameOf(static_cast<int32_t>(*told)));
+  const std::string by_name = KernelCollective(trace.NameAt(slice_id));
+  const Asked asked = AskedFor(trace, slice_id);
+  if (asked.of_operator || !by_name.empty()) return asked.type.empty() ? by_name : asked.type;
+  return {};
 }
 
 Result<int64_t> WriteCommunication(const KinetoTrace& trace, store::Transaction& transaction) {
@@ -179,19 +225,23 @@ Result<int64_t> WriteCommunication(const KinetoTrace& trace, store::Transaction&
   int64_t count = 0;
   base::SpillSteps steps(trace.stage().pool());
   if (!trace.device_work().empty()) {
-    std::unordered_map<int32_t, bool> by_name;  // kernels of a trace are of few names
+    const bool has_operators = NamesCommunicatingOperator(trace);
+    std::map<std::pair<int32_t, int32_t>, bool> known;  // by name and operator, which are few
     for (const int32_t id : trace.device_work()) {
       steps.Next();
-      const auto [known, is_new] = by_name.try_emplace(trace.stage().Slice(id).name, false);
-      if (is_new) known->second = IsDeviceCollective(trace, id);
-      if (!known->second) continue;
+      const int32_t op = has_operators ? trace.LaunchOf(id).op : store::kNone;
+      const int32_t op_name = op < 0 ? store::kNone : trace.stage().Slice(op).name;
+      const auto [found, is_new] =
+          known.try_emplace({trace.stage().Slice(id).name, op_name}, false);
+      if (is_new) found->second = !DeviceCollective(trace, id).empty();
+      if (!found->second) continue;
       table.Append(writer.Row(id, true));
       ++count;
     }
-  } else {
+  } else if (trace.launch_calls() == 0) {  // else the host's times are not the device's
     for (const int32_t id : trace.stage().arrangement().preorder) {
       steps.Next();
-      if (!IsHostCollective(trace, id)) continue;
+      if (HostCollective(trace, id).empty()) continue;
       table.Append(writer.Row(id, false));
       ++count;
     }

@@ -30,6 +30,10 @@ constexpr store::IssueKind kAmbiguousLaunch{
     "trace_launch_ambiguous", store::Severity::kWarning,
     "work of a device has the number of launches in several processes (a file joined of several "
     "ranks): it is assigned to no operator"};
+constexpr store::IssueKind kDeviceNotRecorded{
+    "device_not_recorded", store::Severity::kWarning,
+    "calls that gave a device work, in a file without any work of a device: the profiler lost its "
+    "records, and the host's times do not stand for them"};
 
 class Kinds {
  public:
@@ -93,7 +97,8 @@ void Complete(const KinetoTrace& trace, int32_t slice_id, int32_t launch, TaskKi
   kind.op_type = TypeOfTask(trace, slice_id, launch, task_type);
   kind.task_type = trace.names().Intern(task_type);
   if (task_type != "KERNEL") return;
-  kind.core = trace.names().Intern(IsDeviceCollective(trace, slice_id) ? "COMMUNICATION" : "GPU");
+  const bool computes = DeviceCollective(trace, slice_id).empty();
+  kind.core = trace.names().Intern(computes ? "GPU" : "COMMUNICATION");
 }
 
 Result<int64_t> WriteDeviceWork(const KinetoTrace& trace, store::Transaction& transaction) {
@@ -237,6 +242,10 @@ class CpuTasks {
 
 Result<int64_t> WriteDeviceTasks(const KinetoTrace& trace, store::Transaction& transaction) {
   if (!trace.device_work().empty()) return WriteDeviceWork(trace, transaction);
+  if (trace.launch_calls() > 0) {
+    trace.stage().issues().Add(kDeviceNotRecorded, trace.stage().path(), -1, trace.launch_calls());
+    return 0;
+  }
   return CpuTasks(trace).Write(transaction);
 }
 

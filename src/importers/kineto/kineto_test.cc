@@ -135,6 +135,73 @@ TEST_F(KinetoTest, WorkLaunchedBeforeTheRecordingIsOfNoStep) {
   EXPECT_EQ(steps("hipGraphLaunch"), "before 5\nown 5\nbehind 5\n") << "a graph's have no call";
 }
 
+constexpr std::string_view kGraph = R"~({"distributedInfo":{"rank":3},"traceEvents":[
+ {"ph":"X","cat":"cuda_runtime","name":"cudaGraphLaunch","pid":9,"tid":9,"ts":112,"dur":5,
+   "args":{"correlation":77}},
+ {"ph":"s","id":78,"pid":9,"tid":9,"ts":120,"cat":"ac2g","name":"ac2g"},
+ {"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":9,"tid":9,"ts":120,"dur":5,
+   "args":{"correlation":78}},
+ {"ph":"X","cat":"kernel","name":"a","pid":0,"tid":7,"ts":190,"dur":30,
+   "args":{"correlation":77,"device":0,"stream":7}},
+ {"ph":"X","cat":"kernel","name":"b","pid":0,"tid":7,"ts":230,"dur":2,
+   "args":{"correlation":77,"device":0,"stream":7}},
+ {"ph":"X","cat":"kernel","name":"c","pid":0,"tid":7,"ts":240,"dur":2,
+   "args":{"correlation":78,"device":0,"stream":7}},
+ {"ph":"f","id":78,"pid":0,"tid":7,"ts":240,"cat":"ac2g","name":"ac2g","bp":"e"},
+ {"ph":"X","cat":"kernel","name":"d","pid":0,"tid":7,"ts":250,"dur":2,
+   "args":{"correlation":1,"device":0,"stream":7}}]})~";
+
+// By correlation, where the file has no arrow; no second one where it has.
+TEST_F(KinetoTest, CallsOfWorkAreKnownWithoutArrows) {
+  Import(kGraph);
+  EXPECT_EQ(Rows("k.name, c.name, f.key) FROM flow f JOIN slice c ON c.slice_id = slice_out "
+                 "JOIN slice k ON k.slice_id = slice_in WHERE f.kind = 'host_to_device' "
+                 "ORDER BY k.ts"),
+            "a cudaGraphLaunch 77\nb cudaGraphLaunch 77\nc cudaLaunchKernel 78\n");
+}
+
+constexpr std::string_view kLost = R"~({"distributedInfo":{"rank":3},"traceEvents":[
+ {"ph":"X","cat":"cpu_op","name":"aten::mm","pid":9,"tid":9,"ts":110,"dur":9},
+ {"ph":"X","cat":"cuda_runtime","name":"CALL","pid":9,"tid":9,"ts":112,"dur":5,
+   "args":{"correlation":77}}]})~";
+
+TEST_F(KinetoTest, TheHostIsNoStandInForADeviceThatWasNotRecorded) {
+  Import(base::ReplaceAll(kLost, "CALL", "cudaLaunchKernel"));
+  EXPECT_EQ(Rows("count(*)) FROM device_task"), "0\n");
+  EXPECT_EQ(Rows("code, count) FROM import_issue"), "device_not_recorded 1\n");
+  Import(base::ReplaceAll(kLost, "CALL", "cudaGetDeviceCount"));
+  EXPECT_EQ(Rows("name, core) FROM device_task"), "aten::mm CPU\n") << "no work was asked for";
+}
+
+constexpr std::string_view kAsked = R"~({"distributedInfo":{"rank":3},"traceEvents":[
+ {"ph":"X","cat":"cpu_op","name":"OPERATOR","pid":9,"tid":9,"ts":100,"dur":90},
+ {"ph":"X","cat":"user_annotation","name":"RANGE","pid":9,"tid":9,"ts":110,"dur":50},
+ {"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":9,"tid":9,"ts":112,"dur":5,
+   "args":{"correlation":77}},
+ {"ph":"X","cat":"kernel","name":"KERNEL","pid":0,"tid":7,"ts":190,"dur":30,
+   "args":{"correlation":77,"device":0,"stream":7}}]})~";
+
+// The call of the host says more than the kernel's name: NCCL sends an all-to-all by SendRecv.
+TEST_F(KinetoTest, WhatTheHostAskedForIsTheTypeOfACollective) {
+  const auto type = [&](const std::string& op, const std::string& range,
+                        const std::string& kernel) {
+    std::string text = base::ReplaceAll(kAsked, "OPERATOR", op);
+    text = base::ReplaceAll(text, "RANGE", range);
+    Import(base::ReplaceAll(text, "KERNEL", kernel));
+    return Rows(
+        "t.core, c.op_type) FROM device_task t LEFT JOIN communication_op c USING (slice_id)");
+  };
+  const std::string send_receive = "ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t";
+  EXPECT_EQ(type("c10d::alltoall_base_", "nccl:all_to_all", send_receive),
+            "COMMUNICATION alltoall\n");
+  EXPECT_EQ(type("c10d::alltoall_base_", "mine", send_receive), "COMMUNICATION alltoall\n");
+  EXPECT_EQ(type("mine", "mine", send_receive), "COMMUNICATION sendrecv\n");
+  EXPECT_EQ(type("_C_custom_ar::all_reduce", "mine", "secret_kernel"), "COMMUNICATION allreduce\n");
+  EXPECT_EQ(type("c10d::allgather_", "mine", "CatArrayBatchedCopy"), "GPU\n")
+      << "not all that a collective launches communicates";
+  EXPECT_EQ(type("aten::mm", "ncclish", "gemm"), "GPU\n");
+}
+
 TEST_F(KinetoTest, TypesAreThoseOfOperatorsNotOfCompiledRegions) {
   const auto type = [&](const std::string& op) {
     Import(base::ReplaceAll(kLate, "aten::mm", op));

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/strings.h"
+#include "store/launch_calls.h"
 #include "store/table_writer.h"
 
 namespace sonde::importers::kineto {
@@ -61,10 +62,12 @@ void KinetoTrace::OrderDeviceWork() {
 void KinetoTrace::Classify() {
   std::vector<SliceClass> class_of_name(names().size(), SliceClass::kOther);
   std::vector<bool> is_step(names().size());
+  std::vector<bool> is_launch(names().size());
   for (size_t id = 0; id < class_of_name.size(); ++id) {
     const std::string_view name = names().Text(static_cast<int32_t>(id));
     class_of_name[id] = ClassOf(name);
     is_step[id] = name.starts_with(kStepPrefix);
+    is_launch[id] = store::IsLaunchCall(name);
   }
   const auto count = static_cast<int32_t>(stage_.slice_count());
   classes_.resize(static_cast<size_t>(count), SliceClass::kOther);
@@ -77,6 +80,9 @@ void KinetoTrace::Classify() {
     classes_[static_cast<size_t>(id)] = slice_class;
     ++class_sizes_[static_cast<size_t>(slice_class)];
     if (IsDeviceWork(slice_class)) device_work_.push_back(id);
+    if (slice_class == SliceClass::kRuntime && slice.name >= 0) {
+      launch_calls_ += is_launch[static_cast<size_t>(slice.name)] ? 1 : 0;
+    }
     const bool may_be_step =
         slice_class == SliceClass::kUserAnnotation || slice_class == SliceClass::kOp;
     if (may_be_step && slice.name >= 0 && is_step[static_cast<size_t>(slice.name)]) AddStep(id);

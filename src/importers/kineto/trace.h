@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -46,8 +47,10 @@ class KinetoTrace {
   int32_t ThreadId(int32_t slice_id) const;
   int32_t ProcessId(int32_t slice_id) const;
 
-  // Work of devices in the order of begin; empty where the CPU did all.
+  // Work of devices in the order of begin; empty where the CPU did all, or nothing was recorded.
   const std::vector<int32_t>& device_work() const { return device_work_; }
+  // Calls of the host that gave a device work, whether that was recorded or not.
+  int64_t launch_calls() const { return launch_calls_; }
   // In the order of begin.
   const std::vector<StepRange>& steps() const { return steps_; }
   // The step of the slice's process, or of those it shares ids with, at a moment; -1 none.
@@ -70,6 +73,7 @@ class KinetoTrace {
   // By place of a track in the TrackTable: begin of its first work whose call is in the trace.
   std::vector<int64_t> first_launched_;
   bool has_graph_launches_ = false;
+  int64_t launch_calls_ = 0;
   std::vector<StepRange> steps_;
   // Of one scope (Dialect::ScopeOf).
   struct Scope {
@@ -90,12 +94,16 @@ class KinetoTrace {
 // Facts in the name of an op.
 capture::Scope ScopeOf(std::string_view name, SliceClass slice_class);
 
-// Whether work of a device carries out a collective, or sends or receives.
-bool IsDeviceCollective(const KinetoTrace& trace, int32_t slice_id);
+// What a kernel of a device communicates ("allreduce", "send"); "" where it computes. The call of
+// the host around its launch says it first, then the operator, then the kernel's name.
+std::string DeviceCollective(const KinetoTrace& trace, int32_t slice_id);
 
 Status WriteFrameworkOps(const KinetoTrace& trace, store::Transaction& transaction);
 Status WriteSteps(const KinetoTrace& trace, store::Transaction& transaction);
-// Tasks of the devices; where there is none the CPU is the device, its ops the tasks.
+// Arrows from calls of the host to their work, by correlation, where the file has none.
+Status WriteLaunchFlows(const KinetoTrace& trace, store::Transaction& transaction);
+// Tasks of the devices. Where there is none, and no call gave a device work, the CPU is the device,
+// its ops the tasks.
 Result<int64_t> WriteDeviceTasks(const KinetoTrace& trace, store::Transaction& transaction);
 Result<int64_t> WriteCommunication(const KinetoTrace& trace, store::Transaction& transaction);
 Result<int64_t> WriteMemory(const KinetoTrace& trace, store::Transaction& transaction);

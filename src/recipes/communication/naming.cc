@@ -21,6 +21,7 @@ constexpr std::array kKinds = {
     KindName{"alltoall", "alltoall"},
     KindName{"batchsendrecv", "batchSendRecv"},
     KindName{"coalesced", "batchSendRecv"},
+    KindName{"sendrecv", "batchSendRecv"},
     KindName{"broadcast", "broadcast"},
     KindName{"barrier", "barrier"},
     KindName{"scatter", "scatter"},

@@ -19,6 +19,7 @@ TEST(Naming, Operations) {
   EXPECT_EQ(HcomName("recv", 3985310405473756007U, 12), "hcom_receive__007_12_1");
   EXPECT_EQ(HcomType("_reduce_scatter_base"), "hcom_reduceScatter_");
   EXPECT_EQ(HcomType("allgather_into_tensor_coalesced"), "hcom_allGather_");
+  EXPECT_EQ(HcomType("sendrecv"), "hcom_batchSendRecv_") << "no receive of a pipeline";
   EXPECT_EQ(HcomType("mystery"), "hcom_mystery_");
   EXPECT_TRUE(IsPointToPoint("hcom_batchSendRecv__128_3_1"));
   EXPECT_FALSE(IsPointToPoint("hcom_allReduce__128_3_1"));
