@@ -90,16 +90,35 @@ std::vector<std::string> RankNames(std::span<const AnalysedRank> ranks) {
 std::string Steps(std::span<const AnalysedRank> ranks) {
   const std::vector<std::string> names = RankNames(ranks);
   TextTable table;
-  table.Add({"", "steps", "computing", "communication", "of it alone", "free", "bubble", "stage"});
+  const bool has_copies = std::any_of(ranks.begin(), ranks.end(), [](const AnalysedRank& rank) {
+    return rank.summary.mean_copies.copying_ns > 0;
+  });
+  std::vector<std::string> head = {"",     "steps",  "computing", "communication", "of it alone",
+                                   "free", "bubble", "stage"};
+  if (has_copies) head.emplace_back("copies alone");
+  table.Add(head);
+  std::string unknown;
   for (size_t i = 0; i < ranks.size(); ++i) {
     const AnalysedRank& rank = ranks[i];
     const StepTraceRow& mean = rank.summary.mean_step;
-    table.Add({names[i], std::to_string(rank.summary.step_count), Ms(mean.computing_ns),
-               Ms(mean.communication_ns), Ms(mean.not_overlapped_ns), Ms(mean.free_ns),
-               Ms(mean.bubble_ns), Ms(mean.stage_ns)});
+    if (rank.summary.step_count == 0) {
+      table.Add({names[i], "0", "-", "-", "-", "-", "-", "-"});
+      unknown += Concat("  ", names[i], ": no work of a device is known in this trace\n");
+      continue;
+    }
+    std::vector<std::string> row = {names[i],
+                                    std::to_string(rank.summary.step_count),
+                                    Ms(mean.computing_ns),
+                                    Ms(mean.communication_ns),
+                                    Ms(mean.not_overlapped_ns),
+                                    Ms(mean.free_ns),
+                                    Ms(mean.bubble_ns),
+                                    Ms(mean.stage_ns)};
+    if (has_copies) row.push_back(Ms(rank.summary.mean_copies.copying_ns));
+    table.Add(std::move(row));
   }
   return Concat("Mean step, ms (stage = computing + communication alone + free - bubble)\n",
-                table.Render());
+                table.Render(), unknown);
 }
 
 // Sums over the ranks, by total, descending.
@@ -200,9 +219,12 @@ std::string Findings(std::span<const AnalysedRank> ranks) {
   for (size_t i = 0; i < ranks.size(); ++i) {
     for (const recipes::Finding& finding : ranks[i].summary.findings) {
       const bool is_delivered = finding.rule == "delivered";
-      if (finding.rule != "coverage" && !is_delivered) continue;
+      const bool is_shown = finding.rule == "coverage" || finding.rule == "copies" || is_delivered;
+      if (!is_shown) continue;
       by_key[Concat(finding.text_key, finding.subject)].emplace_back(
-          is_delivered ? -std::fabs(finding.value - finding.limit) : finding.value,
+          is_delivered               ? -std::fabs(finding.value - finding.limit)
+          : finding.rule == "copies" ? -finding.value
+                                     : finding.value,
           Concat(finding.severity, ": ", names[i], ": ", recipes::TextOf(finding, kLanguage)));
     }
   }
@@ -252,6 +274,7 @@ std::string RenderSummary(std::span<const AnalysedRank> ranks) {
   int64_t all_ns = 0;
   for (const NamedTime& item : operators) all_ns += item.total_ns;
   out += Top("Operators by device time (all ranks)", operators, all_ns);
+  out += Top("Copies by direction (all ranks)", Sum(ranks, &RankSummary::copies), 0);
   out += Top("Modules by device time, forward (all ranks)", Sum(ranks, &RankSummary::modules), 0);
   out += Memory(ranks);
   out += Concat("\nDropped records: ", std::to_string(Dropped(ranks)), "\n");

@@ -13,6 +13,7 @@
 #include "recipes/finding/limits.h"
 #include "recipes/finding/rules.h"
 #include "recipes/finding/slow_rank.h"
+#include "recipes/meaning/meaning.h"
 #include "recipes/recipe.h"
 #include "recipes/serving_summary/serving_summary.h"
 
@@ -99,11 +100,55 @@ void AddCoverage(const DeviceView& view, std::vector<Finding>& findings) {
     finding.unit = "%";
     finding.limit = 100 * kCoverageShare.value;
     finding.text_key = Concat("coverage.", row.what);
+    // None of the launches has work, and nothing else of a device is there.
+    if (row.what == "launches" && view.data->tasks.empty()) finding.text_key += "_only";
     // Rounded down: not all that there is must not read as all.
-    finding.arguments = {Fixed(std::floor(share * 1000) / 10, 1)};
+    finding.arguments = {Fixed(std::floor(share * 1000) / 10, 1),
+                         std::to_string(row.total - row.covered), std::to_string(row.total)};
     finding.evidence = "SELECT * FROM coverage";
     findings.push_back(std::move(finding));
   }
+}
+
+// Copies of which computing and communication hide nothing.
+void AddCopies(const DeviceView& view, std::vector<Finding>& findings) {
+  const std::vector<CopySum> sums = SumCopies(view);
+  int64_t alone_ns = 0;
+  int64_t idle_ns = 0;
+  int64_t span_ns = 0;
+  for (size_t i = 0; i < view.devices.size(); ++i) {
+    const Overlap& overlap = view.devices[i].overlap;
+    const std::vector<Interval> copies = CopiesOf(view, i);
+    const std::vector<Interval> busy = Unite(overlap.computing, overlap.communication);
+    const std::vector<Interval> at_work = Unite(busy, copies);
+    if (at_work.empty()) continue;
+    const int64_t length_ns = at_work.back().end_ns - at_work.front().start_ns;
+    alone_ns += TotalNs(Subtract(copies, busy));
+    idle_ns += length_ns - TotalNs(at_work);
+    span_ns += length_ns;
+  }
+  const double share =
+      span_ns > 0 ? static_cast<double>(alone_ns) / static_cast<double>(span_ns) : 0;
+  if (sums.empty() || share < kCopiesShare.value) return;
+  Finding finding;
+  finding.rule = "copies";
+  finding.text_key = finding.rule;
+  finding.severity = "info";
+  finding.subject = sums.front().direction;
+  finding.value = static_cast<double>(alone_ns) / 1e6;
+  finding.unit = "ms";
+  finding.limit = kCopiesShare.value * static_cast<double>(span_ns) / 1e6;
+  finding.arguments = {Fixed(finding.value, 3),
+                       Fixed(100 * share, 1),
+                       std::to_string(sums.front().count),
+                       Concat("@direction.", sums.front().direction),
+                       Fixed(static_cast<double>(sums.front().total_ns) / 1e6, 3),
+                       Fixed(static_cast<double>(idle_ns) / 1e6, 3)};
+  finding.evidence =
+      "SELECT name, count(*) AS tasks, sum(dur) AS dur_ns FROM device_task WHERE task_type IN "
+      "('MEMCPY', 'MEMCPY_ASYNC', 'SDMA_SQE', 'PCIE_DMA_SQE', 'MEMSET') GROUP BY name ORDER BY 3 "
+      "DESC";
+  findings.push_back(std::move(finding));
 }
 
 void AddSlowRequests(const DeviceView& view, std::vector<Finding>& findings) {
@@ -204,6 +249,7 @@ void WriteFinding(const Finding& finding, store::RowSink& rows) {
 std::vector<Finding> FindingsOf(const DeviceView& view) {
   std::vector<Finding> findings;
   AddCoverage(view, findings);
+  AddCopies(view, findings);
   AddIssues(*view.data, findings);
   AddDelivered(view, findings);
   AddSlowRequests(view, findings);

@@ -25,6 +25,8 @@ inline constexpr Limit kReasonShare = {
     0.25, "", "a part of a request that is less than a quarter of it does not explain it"};
 inline constexpr Limit kCoverageShare = {
     0.99, "", "of what a summary speaks for; what is missing below it may change its figures"};
+inline constexpr Limit kCopiesShare = {
+    0.05, "", "of the device's time: as the advisor's rule for copies of pageable memory"};
 inline constexpr Limit kSlowLinkShare = {
     0.2, "",
     "links of one kind differ by load and distance by a tenth; beyond a fifth of the median it "

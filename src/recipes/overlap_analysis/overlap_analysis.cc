@@ -1,5 +1,6 @@
 #include "recipes/overlap_analysis/overlap_analysis.h"
 
+#include "recipes/meaning/meaning.h"
 #include "recipes/recipe.h"
 
 namespace sonde::recipes {
@@ -23,18 +24,20 @@ bool IsCommunicationKernel(std::string_view task_name) {
 
 namespace {
 
-#define SONDE_COLUMNS_OVERLAP(C)                                                \
-  C(process_id, Opt, "", KeyOf("process"), "process that the device is of")     \
-  C(device_id, Int, "", KeyOf("device"), "number of the device in its process") \
-  C(type, Text, "", KeyOf("overlap"),                                           \
-    "Computing, Communication, Communication(Not Overlapped) or Free")          \
-  C(start_ns, Int, "ns", kLabel, "begin, of the Unix epoch")                    \
+#define SONDE_COLUMNS_OVERLAP(C)                                                                 \
+  C(process_id, Opt, "", KeyOf("process"), "process that the device is of")                      \
+  C(device_id, Int, "", KeyOf("device"), "number of the device in its process")                  \
+  C(type, Text, "", KeyOf("overlap"),                                                            \
+    "Computing, Communication, Communication(Not Overlapped), Free, and the two parts of Free: " \
+    "Copying and Idle")                                                                          \
+  C(start_ns, Int, "ns", kLabel, "begin, of the Unix epoch")                                     \
   C(end_ns, Int, "ns", kLabel, "end, of the Unix epoch")
 SONDE_RESULT(OverlapRecord, kOverlapAnalysis, "overlap_analysis", SONDE_COLUMNS_OVERLAP,
              "a stretch of time in which a device did the same")
 
 void RunOverlapAnalysis(const DeviceView& view, store::RowSink& rows) {
-  for (const Device& device : view.devices) {
+  for (size_t i = 0; i < view.devices.size(); ++i) {
+    const Device& device = view.devices[i];
     const auto write = [&](std::string_view type, const std::vector<Interval>& intervals) {
       for (const Interval& interval : intervals) {
         OverlapRecord{device.process_id, device.device_id, type, interval.start_ns, interval.end_ns}
@@ -45,6 +48,10 @@ void RunOverlapAnalysis(const DeviceView& view, store::RowSink& rows) {
     write("Communication", device.overlap.communication);
     write("Communication(Not Overlapped)", device.overlap.not_overlapped);
     write("Free", device.overlap.free);
+    const std::vector<Interval> copies = CopiesOf(view, i);
+    const std::vector<Interval> idle = Subtract(device.overlap.free, copies);
+    write("Copying", Subtract(device.overlap.free, idle));
+    write("Idle", idle);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "recipes/meaning/meaning.h"
 #include "recipes/recipe.h"
 
 namespace sonde::recipes {
@@ -118,24 +119,30 @@ std::vector<StepTraceRow> StepTraceFromTimeline(const Overlap& overlap,
 
 namespace {
 
-#define SONDE_COLUMNS_STEP_TRACE(C)                                                         \
-  C(process_id, Opt, "", KeyOf("process"), "process that the device is of")                 \
-  C(device_id, Int, "", KeyOf("device"), "number of the device in its process")             \
-  C(step_id, Opt, "", KeyOf("step"), "number of the step; NULL: the trace has no steps")    \
-  C(computing_ns, Int, "ns", kNeither, "union of the computing tasks")                      \
-  C(not_overlapped_ns, Int, "ns", kLess, "communication while nothing was computed")        \
-  C(overlapped_ns, Int, "ns", kNeither, "communication while something was computed")       \
-  C(communication_ns, Int, "ns", kNeither, "union of the communication operations")         \
-  C(free_ns, Int, "ns", kLess, "between first begin and last end of both: neither of them") \
-  C(stage_ns, Int, "ns", kLess, "from first begin to last end, less the bubble")            \
-  C(bubble_ns, Int, "ns", kLess, "receiving from the stage of a pipeline before or behind") \
-  C(preparing_ns, Int, "ns", kLess, "from the begin of the step on the host to the first begin")
+#define SONDE_COLUMNS_STEP_TRACE(C)                                                              \
+  C(process_id, Opt, "", KeyOf("process"), "process that the device is of")                      \
+  C(device_id, Int, "", KeyOf("device"), "number of the device in its process")                  \
+  C(step_id, Opt, "", KeyOf("step"), "number of the step; NULL: the trace has no steps")         \
+  C(computing_ns, Int, "ns", kNeither, "union of the computing tasks")                           \
+  C(not_overlapped_ns, Int, "ns", kLess, "communication while nothing was computed")             \
+  C(overlapped_ns, Int, "ns", kNeither, "communication while something was computed")            \
+  C(communication_ns, Int, "ns", kNeither, "union of the communication operations")              \
+  C(free_ns, Int, "ns", kLess, "between first begin and last end of both: neither of them")      \
+  C(stage_ns, Int, "ns", kLess, "from first begin to last end, less the bubble")                 \
+  C(bubble_ns, Int, "ns", kLess, "receiving from the stage of a pipeline before or behind")      \
+  C(preparing_ns, Int, "ns", kLess, "from the begin of the step on the host to the first begin") \
+  C(copying_ns, Int, "ns", kLess, "copies and fills while nothing was computed or communicated") \
+  C(idle_ns, Int, "ns", kLess,                                                                   \
+    "between first begin and last end of computing, communication and copies: none of them")
 SONDE_RESULT(StepTraceRecord, kStepTrace, "step_trace", SONDE_COLUMNS_STEP_TRACE,
              "where the time of a step of a device went")
 
 void RunStepTrace(const DeviceView& view, store::RowSink& rows) {
-  for (const Device& device : view.devices) {
-    for (const StepTraceRow& step : device.steps) {
+  for (size_t i = 0; i < view.devices.size(); ++i) {
+    const Device& device = view.devices[i];
+    const std::vector<CopyTimes> copies = CopyTimesOf(view, i);
+    for (size_t k = 0; k < device.steps.size(); ++k) {
+      const StepTraceRow& step = device.steps[k];
       StepTraceRecord{.process_id = device.process_id,
                       .device_id = device.device_id,
                       .step_id = step.step_id.value_or(-1),
@@ -146,7 +153,9 @@ void RunStepTrace(const DeviceView& view, store::RowSink& rows) {
                       .free_ns = step.free_ns,
                       .stage_ns = step.stage_ns,
                       .bubble_ns = step.bubble_ns,
-                      .preparing_ns = step.preparing_ns}
+                      .preparing_ns = step.preparing_ns,
+                      .copying_ns = copies[k].copying_ns,
+                      .idle_ns = copies[k].idle_ns}
           .Write(rows);
     }
   }

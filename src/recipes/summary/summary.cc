@@ -32,6 +32,18 @@ StepTraceRow MeanStep(const DeviceView& view, int64_t& count) {
   return mean;
 }
 
+CopyTimes MeanCopies(const DeviceView& view, int64_t step_count) {
+  CopyTimes mean;
+  for (size_t device = 0; device < view.devices.size(); ++device) {
+    for (const CopyTimes& step : CopyTimesOf(view, device)) {
+      mean.copying_ns += step.copying_ns;
+      mean.idle_ns += step.idle_ns;
+    }
+  }
+  if (step_count == 0) return {};
+  return {mean.copying_ns / step_count, mean.idle_ns / step_count};
+}
+
 // Of the device that needed most.
 void TakeMemory(const TraceData& data, RankSummary& summary) {
   for (const MemorySummaryRow& row : MemorySummary(data)) {
@@ -63,6 +75,10 @@ RankSummary Summarise(const DeviceView& view) {
     }
   }
   summary.mean_step = MeanStep(view, summary.step_count);
+  summary.mean_copies = MeanCopies(view, summary.step_count);
+  for (const CopySum& sum : SumCopies(view)) {
+    summary.copies.push_back({std::string(sum.direction), sum.count, sum.total_ns});
+  }
   for (const OpStatisticRow& row : OpStatistic(view)) {
     summary.operators.push_back({std::string(row.op_type), row.count, row.total_ns});
   }

@@ -14,6 +14,7 @@
 #include "recipes/coverage/coverage.h"
 #include "recipes/finding/finding.h"
 #include "recipes/finding/slow_rank.h"
+#include "recipes/meaning/meaning.h"
 #include "recipes/step_trace/step_trace.h"
 #include "recipes/trace/device_view.h"
 
@@ -32,8 +33,10 @@ struct RankSummary {
   int64_t operator_count = 0;
   int64_t step_count = 0;
   StepTraceRow mean_step;
+  CopyTimes mean_copies;             // of the same steps
   std::vector<NamedTime> operators;  // by total, descending
   std::vector<NamedTime> modules;
+  std::vector<NamedTime> copies;     // by direction
   int64_t peak_memory_bytes = -1;    // -1: not recorded
   int64_t peak_reserved_bytes = -1;  // the greatest, with the allocator's reserve; -1: unknown
   int64_t peak_process_bytes = -1;   // the greatest of the process as a whole; -1: unknown

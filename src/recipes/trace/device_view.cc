@@ -4,6 +4,7 @@
 #include <map>
 
 #include "recipes/communication/naming.h"
+#include "recipes/meaning/meaning.h"
 
 namespace sonde::recipes {
 namespace {
@@ -162,14 +163,10 @@ class ViewMaker {
   template <class Take>
   void ForEachComputing(size_t device, Take&& take) const {
     // Kinds are few: whether a kind counts is found out once.
-    std::vector<bool> counts;
-    for (const auto& kind : data_.kinds) {
-      counts.push_back(kind.core != store::kNone && data_.Name(kind.core) != "COMMUNICATION" &&
-                       !IsCommunicationKernel(data_.Name(kind.name)));
-    }
+    const std::vector<Work> meanings = MeaningsOf(data_);
     for (const store::DeviceTaskRow& task : data_.tasks) {
       if (view_.device_of_track[static_cast<size_t>(task.track_id)] != device) continue;
-      if (!counts[static_cast<size_t>(task.kind_id)]) continue;
+      if (meanings[static_cast<size_t>(task.kind_id)] != Work::kComputing) continue;
       take(task, Interval{task.ts, task.ts + std::max<int64_t>(task.dur, 0)});
     }
   }
