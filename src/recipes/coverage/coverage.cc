@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "recipes/launch/launch.h"
 #include "recipes/recipe.h"
 
 namespace sonde::recipes {
@@ -32,35 +33,26 @@ void AddSlices(const TraceData& data, CoverageRows& rows) {
   rows.Add("slices", kept - open, kept);
 }
 
-// Slices of devices that an arrow from the host leads to.
-std::vector<bool> Launched(const TraceData& data) {
-  std::vector<bool> launched(data.slices.size());
-  for (const store::FlowRow& flow : data.flows) {
-    if (flow.slice_in >= 0 && flow.slice_out >= 0 && data.Name(flow.kind) != "forward_backward") {
-      launched[static_cast<size_t>(flow.slice_in)] = true;
-    }
-  }
-  return launched;
-}
-
 void AddTasks(const TraceData& data, CoverageRows& rows) {
-  const std::vector<bool> has_arrow = Launched(data);
+  const Launches launches(data);
   int64_t all_ns = 0;
   int64_t in_steps_ns = 0;
   int64_t launched = 0;
   int64_t kernels = 0;
-  for (const store::DeviceTaskRow& task : data.tasks) {
+  for (size_t i = 0; i < data.tasks.size(); ++i) {
+    const store::DeviceTaskRow& task = data.tasks[i];
     // Waits, events and copies of the device's queues are no work of a step.
     if (data.kinds[static_cast<size_t>(task.kind_id)].core == store::kNone) continue;
     ++kernels;
     const int64_t dur_ns = std::max<int64_t>(task.dur, 0);
     all_ns += dur_ns;
     if (task.step_id >= 0) in_steps_ns += dur_ns;
-    const bool has_call = task.slice_id >= 0 && has_arrow[static_cast<size_t>(task.slice_id)];
-    if (task.launch_slice_id >= 0 || has_call) ++launched;
+    if (launches.CallOf(i) >= 0) ++launched;
   }
   if (!data.steps.empty()) rows.Add("device_time", in_steps_ns, all_ns);
   rows.Add("device_tasks", launched, kernels);
+  const LaunchCounts counts = CountLaunches(data);
+  rows.Add("launches", counts.with_work, counts.total);
 }
 
 void AddLinks(const TraceData& data, CoverageRows& rows) {

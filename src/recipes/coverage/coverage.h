@@ -5,6 +5,7 @@
 //   slices        those that ended, of all; the others had not when recording did
 //   device_time   that of kernels that belong to a step, where the trace has steps
 //   device_tasks  kernels whose call of the host is known
+//   launches      calls of the host that give a device work, and have any in the trace
 //   backward      backward operators whose forward operator is known
 //   requests      those whose begin and end were recorded
 // Units: those of the row. Pure, any thread.
@@ -20,7 +21,7 @@ namespace sonde::recipes {
 
 #define SONDE_COLUMNS_COVERAGE(C)                                                          \
   C(what, Text, "", KeyOf("coverage"),                                                     \
-    "records, slices, device_time, device_tasks, backward or requests; see "               \
+    "records, slices, device_time, device_tasks, launches, backward or requests; see "     \
     "docs/how-to/read-findings.md")                                                        \
   C(covered, Int, "", kMore, "how much of it the analyses speak for; nanoseconds of time") \
   C(total, Int, "", kNeither, "of how much")                                               \

@@ -1,8 +1,8 @@
 // The longest times in which a device was idle, and what the thread that launched its next
 // work did meanwhile.
 //
-//   gaps      of the overlap analysis (free), between the first and the last work of a device; the
-//             longest kMostGaps of each, the longest first
+//   gaps      of the overlap analysis (free), less copies and fills, between the first and the last
+//             work of a device; the longest kMostGaps of each, the longest first
 //   thread    that of the call which launched the first task behind the gap
 //   host busy time in which it was in any slice that was recorded of it
 //   doing     the shortest of its slices that lasts at least half of the gap: what it was at. None:
@@ -11,6 +11,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "recipes/launch/launch.h"
+#include "recipes/meaning/meaning.h"
 #include "recipes/recipe.h"
 
 namespace sonde::recipes {
@@ -75,7 +77,8 @@ Doing DoingOf(const TraceData& data, int32_t thread_id, const Interval& gap) {
   return doing;
 }
 
-DeviceGapRow Describe(const DeviceView& view, size_t device, const Interval& gap) {
+DeviceGapRow Describe(const DeviceView& view, const Launches& launches, size_t device,
+                      const Interval& gap) {
   const TraceData& data = *view.data;
   DeviceGapRow row;
   row.process_id = view.devices[device].process_id;
@@ -90,8 +93,9 @@ DeviceGapRow Describe(const DeviceView& view, size_t device, const Interval& gap
   }
   if (task == data.tasks.end() || task->ts != gap.end_ns) return row;
   row.next_task = data.Name(data.kinds[static_cast<size_t>(task->kind_id)].name);
-  if (task->launch_slice_id < 0) return row;
-  const int32_t thread_id = data.TrackOf(data.Slice(task->launch_slice_id)).thread_id;
+  const int32_t call = launches.CallOf(static_cast<size_t>(task - data.tasks.begin()));
+  if (call < 0) return row;
+  const int32_t thread_id = data.TrackOf(data.Slice(call)).thread_id;
   if (thread_id < 0) return row;
   row.tid = data.TidOf(thread_id);
   Doing doing = DoingOf(data, thread_id, gap);
@@ -102,8 +106,10 @@ DeviceGapRow Describe(const DeviceView& view, size_t device, const Interval& gap
 }
 
 void RunDeviceGaps(const DeviceView& view, store::RowSink& rows) {
+  const Launches launches(*view.data);
   for (size_t device = 0; device < view.devices.size(); ++device) {
-    std::vector<Interval> gaps = view.devices[device].overlap.free;
+    std::vector<Interval> gaps =
+        Subtract(view.devices[device].overlap.free, CopiesOf(view, device));
     const auto is_longer = [](const Interval& a, const Interval& b) {
       const int64_t a_ns = a.end_ns - a.start_ns;
       const int64_t b_ns = b.end_ns - b.start_ns;
@@ -111,7 +117,7 @@ void RunDeviceGaps(const DeviceView& view, store::RowSink& rows) {
     };
     std::sort(gaps.begin(), gaps.end(), is_longer);
     gaps.resize(std::min(gaps.size(), kMostGaps));
-    for (const Interval& gap : gaps) Describe(view, device, gap).Write(rows);
+    for (const Interval& gap : gaps) Describe(view, launches, device, gap).Write(rows);
   }
 }
 
@@ -120,7 +126,8 @@ void RunDeviceGaps(const DeviceView& view, store::RowSink& rows) {
 extern const Recipe kDeviceGapsRecipe;
 constexpr Recipe kDeviceGapsRecipe = {
     &kDeviceGaps,
-    Reads<store::SliceRow, store::DeviceTaskRow, store::CommunicationOpRow, store::StepRow>()
+    Reads<store::SliceRow, store::DeviceTaskRow, store::CommunicationOpRow, store::StepRow,
+          store::FlowRow>()
         .WithDeviceTimes(),
     &RunDeviceGaps};
 

@@ -1,47 +1,16 @@
 #include "recipes/top_modules/top_modules.h"
 
 #include <algorithm>
-#include <unordered_map>
 
+#include "recipes/launch/launch.h"
 #include "recipes/recipe.h"
 
 namespace sonde::recipes {
 namespace {
 
-// By the slice of a task the call that an arrow leads from; only where tasks are without operator.
-std::unordered_map<int32_t, int32_t> ArrowsTo(const TraceData& data) {
-  std::unordered_map<int32_t, int32_t> arrows;
-  if (std::none_of(data.tasks.begin(), data.tasks.end(),
-                   [](const store::DeviceTaskRow& task) { return task.launch_slice_id < 0; })) {
-    return arrows;
-  }
-  for (const store::FlowRow& flow : data.flows) {
-    if (flow.slice_in >= 0 && flow.slice_out >= 0 && data.Name(flow.kind) == "host_to_device") {
-      arrows.try_emplace(flow.slice_in, flow.slice_out);
-    }
-  }
-  return arrows;
-}
-
-// The call on the host that a task comes from: its operator, else the one that an arrow leads from.
-std::vector<int32_t> LaunchesOf(const TraceData& data) {
-  const std::unordered_map<int32_t, int32_t> arrows = ArrowsTo(data);
-  std::vector<int32_t> launches;
-  launches.reserve(data.tasks.size());
-  for (const store::DeviceTaskRow& task : data.tasks) {
-    int32_t launch = task.launch_slice_id;
-    if (launch < 0) {
-      const auto arrow = arrows.find(task.slice_id);
-      if (arrow != arrows.end()) launch = arrow->second;
-    }
-    launches.push_back(launch);
-  }
-  return launches;
-}
-
 // Device time by the path of the innermost module of the launching call.
 std::vector<int64_t> SelfTimes(const TraceData& data, const ModuleCalls& calls) {
-  const std::vector<int32_t> around = calls.PathsAround(LaunchesOf(data));
+  const std::vector<int32_t> around = calls.PathsAround(Launches(data).calls());
   std::vector<int64_t> self_ns(calls.path_count(), 0);
   for (size_t i = 0; i < data.tasks.size(); ++i) {
     if (around[i] < 0) continue;
