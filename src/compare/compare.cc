@@ -11,6 +11,7 @@
 #include "compare/api/api_sheet.h"
 #include "compare/communication/communication_sheet.h"
 #include "compare/difference/tables.h"
+#include "compare/frame/communicates.h"
 #include "compare/frame/load.h"
 #include "compare/kernels/kernel_sheets.h"
 #include "compare/memory/memory_sheets.h"
@@ -163,7 +164,7 @@ class Comparer {
   void AddCommunication() {
     const auto has = [](const Side& side) {
       for (const Kernel& kernel : side.kernels) {
-        if (side.Name(kernel.name).starts_with("nccl")) return true;
+        if (Communicates(side, kernel)) return true;
       }
       return !side.communications.empty();
     };

@@ -1,9 +1,11 @@
 #include "compare/communication/communication_sheet.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "base/strings.h"
+#include "compare/frame/communicates.h"
 
 namespace sonde::compare {
 namespace {
@@ -54,10 +56,17 @@ std::string KindOf(std::string_view name) {
 
 InOrder<Kind> GatherOfGpu(const Side& side) {
   InOrder<Kind> kinds;
+  std::map<int64_t, std::string> types;  // by begin
+  for (const CommunicationOp& op : side.communications) {
+    types.try_emplace(op.begin_ns, base::ToLower(side.Name(op.type)));
+  }
   for (const Kernel& kernel : side.kernels) {
+    if (!Communicates(side, kernel)) continue;
     const std::string_view name = side.Name(kernel.name);
-    if (!base::ToLower(name.substr(0, 4)).starts_with("nccl")) continue;
-    const std::string kind = KindOf(name);
+    // As the reference names those of NCCL; others by their type.
+    const bool is_nccl = base::ToLower(name.substr(0, 4)) == "nccl";
+    const auto op = types.find(kernel.begin_ns);
+    const std::string kind = is_nccl || op == types.end() ? KindOf(name) : op->second;
     if (!kind.empty()) At(kinds, kind).operations.push_back(kernel.dur_ns);
   }
   return kinds;

@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "compare/frame/communicates.h"
 #include "compare/frame/sheet.h"
 
 namespace sonde::compare {
@@ -94,9 +95,8 @@ class Gatherer {
   void AddKernel(size_t place) {
     const Kernel& kernel = side_.kernels[place];
     if (kernel.core == kNone || kernel.is_communication) return;
-    // Collectives of a GPU are communication, which is a stage of its own.
-    const std::string_view name = side_.Name(kernel.name);
-    if (name.starts_with("nccl") || name.starts_with("rccl")) return;
+    // Communication is a stage of its own.
+    if (Communicates(side_, kernel)) return;
     const int32_t step =
         StepAt(steps_, kernel.launch_ns != kNone ? kernel.launch_ns : kernel.begin_ns);
     if (step == kNone) return;

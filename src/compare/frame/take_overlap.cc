@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "compare/frame/communicates.h"
 #include "compare/frame/side.h"
 
 namespace sonde::compare {
@@ -51,11 +52,6 @@ bool IsLeftOut(std::string_view task_type) {
   return std::find(std::begin(kTypes), std::end(kTypes), task_type) != std::end(kTypes);
 }
 
-bool IsCollectiveKernel(const Side& side, const Kernel& kernel) {
-  const std::string_view name = side.Name(kernel.name);
-  return name.starts_with("nccl") || name.starts_with("rccl");
-}
-
 void Compute(Side& side) {
   std::vector<Interval> computing;
   std::vector<Interval> communication;
@@ -64,8 +60,8 @@ void Compute(Side& side) {
   }
   for (const Kernel& kernel : side.kernels) {
     if (kernel.core == kNone || kernel.is_communication) continue;
-    const bool is_collective = side.kind == SideKind::kGpu && IsCollectiveKernel(side, kernel);
-    (is_collective ? communication : computing).push_back({kernel.begin_ns, kernel.EndNs()});
+    (Communicates(side, kernel) ? communication : computing)
+        .push_back({kernel.begin_ns, kernel.EndNs()});
   }
   side.overlap = recipes::AnalyseOverlap(std::move(computing), std::move(communication));
 }

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/strings.h"
+#include "compare/frame/communicates.h"
 #include "compare/frame/name_predicate.h"
 #include "compare/overall/overall.h"
 
@@ -84,7 +85,7 @@ class Classifier {
     if (side_.kind == SideKind::kNpuText) {
       return !std::isnan(kernel.vector_us) || !std::isnan(kernel.mac_us);
     }
-    return side_.kind != SideKind::kGpu || !side_.Name(kernel.name).starts_with("nccl");
+    return side_.IsNpu() || !Communicates(side_, kernel);
   }
 
   bool IsCube(const Kernel& kernel) {

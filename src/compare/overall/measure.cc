@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/strings.h"
+#include "compare/frame/communicates.h"
 #include "compare/frame/name_predicate.h"
 #include "compare/overall/overall.h"
 
@@ -201,7 +202,7 @@ bool IsOfLightLibrary(std::string_view kernel) { return base::ToLower(kernel) ==
 Amount SdmaOfGpu(const Side& side) {
   std::map<int64_t, int64_t> kernels;  // by stream
   for (const Kernel& kernel : side.kernels) {
-    if (kernel.core != kNone && !side.Name(kernel.name).starts_with("nccl")) {
+    if (kernel.core != kNone && !Communicates(side, kernel)) {
       ++kernels[kernel.stream];
     }
   }
