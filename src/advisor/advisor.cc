@@ -1,6 +1,7 @@
 #include "advisor/advisor.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "advisor/frame/evaluate.h"
@@ -63,6 +64,16 @@ std::vector<Measured> Longer(const std::vector<StepOfRank>& steps,
   return values;
 }
 
+// The reference's advice in its order, then ours, what could gain most first.
+bool ComesBefore(const Advice& a, const Advice& b) {
+  if (a.rule->is_reference != b.rule->is_reference) return a.rule->is_reference;
+  const auto gain = [](const Advice& one) {
+    return std::isnan(one.evidence.gain_us) ? -1.0 : one.evidence.gain_us;
+  };
+  if (!a.rule->is_reference && gain(a) != gain(b)) return gain(a) > gain(b);
+  return a.rule->order < b.rule->order;
+}
+
 class Adviser {
  public:
   Adviser(const Request& request, const job::NoticeSink& notify, Report& report)
@@ -86,9 +97,7 @@ class Adviser {
           job::Counted(job), ", which are not the ranks of one run: name one of them"));
     }
     for (const Asked& one : asked) SONDE_RETURN_IF_ERROR(AskTrace(one));
-    std::stable_sort(
-        report_.advice.begin(), report_.advice.end(),
-        [](const Advice& a, const Advice& b) { return a.rule->order < b.rule->order; });
+    std::stable_sort(report_.advice.begin(), report_.advice.end(), ComesBefore);
     return {};
   }
 

@@ -23,7 +23,8 @@ namespace sonde::recipes {
   R(kServingSummary)      \
   R(kCoverage)            \
   R(kFinding)             \
-  R(kDeviceGaps)
+  R(kDeviceGaps)          \
+  R(kHostActivity)
 
 #define SONDE_RECIPE(name) extern const Recipe name##Recipe;
 SONDE_RECIPES(SONDE_RECIPE)

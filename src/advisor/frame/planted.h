@@ -15,6 +15,7 @@
 #include "advisor/frame/rule.h"
 #include "advisor/frame/tables.h"
 #include "base/test_folder.h"
+#include "recipes/registry.h"
 #include "store/name_pool.h"
 #include "store/rows.h"
 #include "store/store.h"
@@ -107,6 +108,7 @@ class PlantedTrace {
     auto transaction = store_->Begin();
     EXPECT_TRUE(names_.Write(*transaction).ok());
     EXPECT_TRUE(transaction->Commit().ok());
+    EXPECT_TRUE(store_->Offer(recipes::MakeResults(*store_)).ok());
     book_ = LoadRules({}).value();
     Question question;
     question.store = store_.get();

@@ -68,6 +68,23 @@ TEST(Rules, Recompilation) {
   EXPECT_EQ(CheckWithRows("recompilation", plant, 11, 10).evidence.gain_us, 2000);
 }
 
+TEST(RulesDoNotFire, WhereCompiledCodeOnlyRuns) {
+  PlantedTrace trace;
+  trace.Step(1, 0, 10 * kMs);
+  trace.Step(2, 10 * kMs, 10 * kMs);
+  trace.Slice("Torch-Compiled Region: 0/0", 11 * kMs, 5 * kMs);
+  trace.Slice("CompiledFunctionBackward", 17 * kMs, 2 * kMs);
+  trace.Slice("cuModuleLoadData", 19 * kMs, 2 * kMs);
+  EXPECT_FALSE(trace.Ask("recompilation").has_value());
+}
+
+TEST(RulesDoNotFire, WhereAModelSoundsLikeADataLoader) {
+  PlantedTrace trace;
+  trace.Step(1, 0, 100 * kMs);
+  trace.Slice("DataLoaderFreeEmbedding.__next__", 0, 50 * kMs);
+  EXPECT_FALSE(trace.Ask("data_loader_wait").has_value());
+}
+
 TEST(Rules, AliveAtPeak) {
   const auto plant = [](PlantedTrace& trace, int64_t mib) {
     const int32_t linear = trace.Slice("aten::linear", 0, kMs);

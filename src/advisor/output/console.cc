@@ -82,7 +82,9 @@ std::string ConsoleText(const Report& report) {
   }
   text += is_chinese ? "\n依据：\n" : "\nEvidence:\n";
   for (const Advice& advice : report.advice) {
-    text += Concat("  ", advice.title, ": ", EvidenceText(report, advice), "\n");
+    const std::string rank =
+        advice.rank >= 0 ? Concat(" (rank ", std::to_string(advice.rank), ")") : "";
+    text += Concat("  ", advice.title, rank, ": ", EvidenceText(report, advice), "\n");
   }
   return text;
 }

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <set>
 
-#include "base/strings.h"
 #include "cluster/slow_rank/kernels.h"
 #include "cluster/slow_rank/sums.h"
 
@@ -13,41 +12,6 @@ namespace sonde::cluster {
 namespace {
 
 constexpr double kLowerFrequency = 0.5;  // of the slowdown
-
-// Words in names of host slices, by activity; the first that fits.
-struct Word {
-  std::string_view word;
-  HostActivity activity;
-};
-constexpr auto kWords = std::to_array<Word>({
-    {"dataloader", HostActivity::kDataLoading},
-    {"data_loader", HostActivity::kDataLoading},
-    {"next_data", HostActivity::kDataLoading},
-    {"collate", HostActivity::kDataLoading},
-    {"dataset", HostActivity::kDataLoading},
-    {"load_batch", HostActivity::kDataLoading},
-    {"garbage", HostActivity::kGarbageCollection},
-    {"gc.collect", HostActivity::kGarbageCollection},
-    {"compile", HostActivity::kCompilation},
-    {"inductor", HostActivity::kCompilation},
-    {"dynamo", HostActivity::kCompilation},
-    {"nvrtc", HostActivity::kCompilation},
-    {"moduleload", HostActivity::kCompilation},
-    {"acquire", HostActivity::kLock},
-    {"mutex", HostActivity::kLock},
-    {"futex", HostActivity::kLock},
-    {"lock object", HostActivity::kLock},
-    {"sem_wait", HostActivity::kLock},
-    {"cond_wait", HostActivity::kLock},
-    {"empty_cache", HostActivity::kMemory},
-    {"emptycache", HostActivity::kMemory},
-    {"malloc", HostActivity::kMemory},
-    {"cudafree", HostActivity::kMemory},
-    {"aclrtfree", HostActivity::kMemory},
-    {"checkpoint", HostActivity::kSaving},
-    {"torch.save", HostActivity::kSaving},
-    {"save_pretrained", HostActivity::kSaving},
-});
 
 std::vector<RankSums> SumsOfOthers(const Role& role, const Excess& excess,
                                    const std::vector<size_t>& slow) {
@@ -159,22 +123,6 @@ std::string_view NameOf(CauseKind kind) {
   constexpr std::array<std::string_view, 7> kNames = {
       "slow kernel", "low frequency", "more work", "memory copies", "host", "device idle", "link"};
   return kNames[static_cast<size_t>(kind)];
-}
-
-std::string_view NameOf(HostActivity activity) {
-  constexpr std::array<std::string_view, 8> kNames = {
-      "",           "data loading", "garbage collection", "lock", "compilation", "memory",
-      "checkpoint", "other"};
-  return kNames[static_cast<size_t>(activity)];
-}
-
-HostActivity ActivityOf(std::string_view slice_name) {
-  if (slice_name == "GC") return HostActivity::kGarbageCollection;
-  const std::string name = base::ToLower(slice_name);
-  for (const Word& word : kWords) {
-    if (name.find(word.word) != std::string::npos) return word.activity;
-  }
-  return HostActivity::kOther;
 }
 
 std::vector<Cause> CausesOf(const Role& role, const Excess& excess,

@@ -21,6 +21,7 @@
 
 #include "cluster/slow_rank/excess.h"
 #include "cluster/slow_rank/job.h"
+#include "recipes/host_activity/host_activity.h"
 
 namespace sonde::cluster {
 
@@ -40,18 +41,9 @@ enum class CauseKind : uint8_t {
 std::string_view NameOf(CauseKind kind);
 
 // What a host did that launched late.
-enum class HostActivity : uint8_t {
-  kUnknown,
-  kDataLoading,
-  kGarbageCollection,
-  kLock,
-  kCompilation,
-  kMemory,
-  kSaving,
-  kOther,
-};
-std::string_view NameOf(HostActivity activity);
-HostActivity ActivityOf(std::string_view slice_name);
+using recipes::ActivityOf;
+using recipes::HostActivity;
+using recipes::NameOf;
 
 struct Cause {
   CauseKind kind = CauseKind::kKernel;
