@@ -112,7 +112,7 @@ constexpr std::array kImporters = {
     // Last: takes every list of trace events.
     Importer{.name = "chrome_trace",
              .what = "trace events",
-             .version = 11,
+             .version = 12,
              .recognises = IsChromeTrace,
              .rank = ChromeTraceRank,
              .stamp = ChromeTraceStamp,

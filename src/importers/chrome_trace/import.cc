@@ -1,5 +1,6 @@
 #include "importers/chrome_trace/import.h"
 
+#include "importers/chrome_trace/xla.h"
 #include "importers/common/file_stamp.h"
 #include "importers/trace_events/base_time.h"
 #include "importers/trace_events/finish.h"
@@ -25,11 +26,14 @@ Result<int64_t> ChromeTraceStamp(const std::string& path) {
 
 Result<ImportSummary> ImportChromeTrace(const std::string& path, store::Store& store,
                                         const ImportOptions& options) {
-  const trace_events::Dialect dialect;
+  const chrome_trace::ChromeDialect dialect;
   trace_events::EventStage stage(store, dialect, options);
   SONDE_RETURN_IF_ERROR(stage.Read(path));
   SONDE_RETURN_IF_ERROR(stage.Arrange(trace_events::TakeBaseTime(stage)));
-  return trace_events::Finish(stage, store, options, {});
+  const auto more = [&stage](store::Transaction& transaction, ImportSummary& summary) {
+    return chrome_trace::WriteXlaDevices(stage, transaction, summary);
+  };
+  return trace_events::Finish(stage, store, options, {.more = more});
 }
 
 }  // namespace sonde::importers
