@@ -44,15 +44,41 @@ std::vector<int32_t> KeepInside(const TimeWindow& window, Rows& rows) {
   return number;
 }
 
+// Of what happened, without samples.
+template <class Take>
+void ForEachEvent(const TraceRows& rows, const Take& take) {
+  for (const auto& row : rows.slices) take(row.ts, row.dur);
+  for (const auto& row : rows.tasks) take(row.ts, row.dur);
+  for (const auto& row : rows.communications) take(row.ts, row.dur);
+  for (const auto& row : rows.steps) take(row.ts, row.dur);
+  for (const auto& row : rows.marks) take(row.ts, row.dur);
+}
+
+// Samples may be many, and of another clock: events decide, where there are any, and keep what lies
+// near them.
+TimeWindow WindowOfRows(const TraceRows& rows, const std::vector<int64_t>& begins) {
+  std::vector<int64_t> events;
+  ForEachEvent(rows, [&](int64_t ts, int64_t) {
+    if (ts != 0) events.push_back(ts);
+  });
+  if (events.empty()) return WindowOf(begins);
+  using Limits = std::numeric_limits<int64_t>;
+  TimeWindow window = WindowOf(events);
+  if (window.first == Limits::min()) {
+    const auto [first, last] = std::minmax_element(events.begin(), events.end());
+    window = {*first, *last};
+  }
+  constexpr auto kApart = static_cast<int64_t>(kApartNs);
+  window.first = window.first < Limits::min() + kApart ? Limits::min() : window.first - kApart;
+  window.last = window.last > Limits::max() - kApart ? Limits::max() : window.last + kApart;
+  return window;
+}
+
 }  // namespace
 
 template <class Take>
 void TraceRows::ForEachTime(const Take& take) const {
-  for (const auto& row : slices) take(row.ts, row.dur);
-  for (const auto& row : tasks) take(row.ts, row.dur);
-  for (const auto& row : communications) take(row.ts, row.dur);
-  for (const auto& row : steps) take(row.ts, row.dur);
-  for (const auto& row : marks) take(row.ts, row.dur);
+  ForEachEvent(*this, take);
   for (const auto& row : counters) take(row.ts, 0);
   for (const auto& row : memory_events) take(row.ts, 0);
 }
@@ -71,7 +97,7 @@ void TraceRows::LeaveOutImpossible() {
 void TraceRows::LeaveOutApart() {
   std::vector<int64_t> begins;
   ForEachTime([&](int64_t ts, int64_t) { begins.push_back(ts); });
-  const TimeWindow window = WindowOf(begins);
+  const TimeWindow window = WindowOfRows(*this, begins);
   int64_t last_begin = std::numeric_limits<int64_t>::min();
   for (const int64_t ts : begins) {
     if (window.Holds(ts)) last_begin = std::max(last_begin, ts);

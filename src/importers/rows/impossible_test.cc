@@ -61,5 +61,18 @@ TEST_F(ImpossibleRows, ZerosAreLeftOutWithTheirDetails) {
   EXPECT_EQ(rows_.issues.Count("trace_time_impossible"), 3);  // a task has a slice, too
 }
 
+// Samples of another clock, more than there are events.
+TEST_F(ImpossibleRows, SamplesDoNotOutvoteEvents) {
+  for (int64_t i = 0; i < 5; ++i) Task(kTodayNs + 100 * i, 50);
+  const int32_t counter = rows_.Track({.kind = capture::TrackKind::kCounter, .name = "HBM"});
+  for (int64_t i = 0; i < 100; ++i) rows_.counters.push_back({.ts = 1000 + i, .track_id = counter});
+  rows_.counters.push_back({.ts = kTodayNs + 20, .track_id = counter});
+  rows_.Arrange();
+  EXPECT_EQ(rows_.tasks.size(), 5U);
+  EXPECT_EQ(rows_.slices.size(), 5U);
+  EXPECT_EQ(rows_.counters.size(), 1U);
+  EXPECT_EQ(rows_.issues.Count("trace_time_impossible"), 100);
+}
+
 }  // namespace
 }  // namespace sonde::importers
