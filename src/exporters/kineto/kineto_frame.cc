@@ -15,9 +15,16 @@ using recipes::TraceData;
 constexpr int64_t kQuarterYearNs = 7'889'238'000'000'000;
 constexpr size_t kFrameEventsPerPiece = 4096;
 
-void WriteFlag(base::JsonWriter& json, std::string_view key, bool value) {
-  json.Key(key);
-  json.Int(value ? 1 : 0);
+// What a file of the PyTorch profiler says of itself stays as it said it; `value` holds for others.
+void WriteFlag(const TraceData& data, base::JsonWriter& json, std::string_view key, bool value) {
+  const auto told = data.metadata.find(key);
+  if (told != data.metadata.end()) {
+    json.Key(key);
+    json.Raw(told->second);
+  } else if (!data.metadata.contains("schemaVersion")) {
+    json.Key(key);
+    json.Int(value ? 1 : 0);
+  }
 }
 
 // As torch names what carries collectives; `device`: "cpu".
@@ -104,12 +111,15 @@ void AppendNames(const recipes::DeviceView& view, int64_t base_ns, LineBuffer& o
     if (!seen.insert({pid, row}).second) return;
     const std::string_view name =
         data.Name(data.threads[static_cast<size_t>(track.thread_id)].name);
-    names.Thread(
-        pid, row,
-        base::Concat("thread ", std::to_string(data.TidOf(track.thread_id)), " (", name, ")"));
+    // Names that the PyTorch profiler gave have that form already.
+    const std::string whole =
+        base::Concat("thread ", std::to_string(data.TidOf(track.thread_id)), " (", name, ")");
+    names.Thread(pid, row, name.starts_with("thread ") ? name : std::string_view(whole));
   };
   for (const store::TrackRow& track : data.tracks) {
-    if (track.thread_id < 0 || data.IsOfKind(track, recipes::TrackKind::kStream)) continue;
+    // Those of devices have rows of their own.
+    if (track.thread_id < 0 || track.device_id >= 0) continue;
+    if (data.IsOfKind(track, recipes::TrackKind::kStream)) continue;
     name_row(track, rows.OfTrack(track.track_id));
   }
   for (const auto& [track, row] : rows.extra_rows()) {
@@ -159,12 +169,13 @@ std::string KinetoHead(const ExportContext& context, int64_t base_ns) {
   json.Key("schemaVersion");
   json.Int(1);
   json.Key("deviceProperties");
-  json.BeginArray();
-  json.EndArray();
-  WriteFlag(json, "record_shapes", settings.record_shapes);
-  WriteFlag(json, "profile_memory", settings.profile_memory);
-  WriteFlag(json, "with_stack", settings.with_stack);
-  WriteFlag(json, "with_modules", settings.with_modules);
+  const TraceData& data = context.data();
+  const auto properties = data.metadata.find("deviceProperties");
+  json.Raw(properties == data.metadata.end() ? "[]" : properties->second);
+  WriteFlag(data, json, "record_shapes", settings.record_shapes);
+  WriteFlag(data, json, "profile_memory", settings.profile_memory);
+  WriteFlag(data, json, "with_stack", settings.with_stack);
+  WriteFlag(data, json, "with_modules", settings.with_modules);
   json.Key("distributedInfo");
   json.BeginObject();
   json.Key("backend");

@@ -43,11 +43,15 @@ class RestWriter {
     for (const int32_t id : imported_.rest) {
       const store::SliceRow& slice = data_.Slice(id);
       Append(slice, data_.Name(slice.category), Arguments(slice));
-      const auto work = work_.find(id);
-      if (work == work_.end()) continue;
+      const auto [work, end] = work_.equal_range(id);
+      if (work == end) continue;
       AppendEnd('s', work->second.correlation, RowOf(slice), slice.ts);
-      AppendEnd('f', work->second.correlation, work->second.row, work->second.ts_ns);
+      // A graph that was launched has many kernels.
+      for (auto one = work; one != end; ++one) {
+        AppendEnd('f', one->second.correlation, one->second.row, one->second.ts_ns);
+      }
     }
+    DeviceRanges();
     for (const store::ApiCallRow& call : data_.api_calls) {
       Append(data_.Slice(call.slice_id), "privateuse1_runtime",
              Concat(R"({"level":)", base::JsonQuote(data_.Name(call.level)), R"(,"connection_id":)",
@@ -72,6 +76,17 @@ class RestWriter {
     RestRow row;
     int64_t ts_ns = 0;
   };
+
+  // Ranges of the program as the profiler projected them on the device.
+  void DeviceRanges() {
+    for (const int32_t id : data_.SlicesOfKinds({recipes::TrackKind::kSpan})) {
+      const store::SliceRow& slice = data_.Slice(id);
+      if (data_.Name(slice.category) == "gpu_user_annotation") {
+        const store::TrackRow& track = data_.TrackOf(slice);
+        AppendAt({track.device_id, track.stream_id + 1}, slice, "gpu_user_annotation", "{}");
+      }
+    }
+  }
 
   // Work started by the calls of a runtime.
   void FindWork() {
@@ -119,7 +134,11 @@ class RestWriter {
 
   void Append(const store::SliceRow& slice, std::string_view category,
               const std::string& arguments) {
-    const RestRow row = RowOf(slice);
+    AppendAt(RowOf(slice), slice, category, arguments);
+  }
+
+  void AppendAt(const RestRow& row, const store::SliceRow& slice, std::string_view category,
+                const std::string& arguments) {
     out_.Append(
         Concat(",\n", R"({"ph":"X","cat":)", base::JsonQuote(category.empty() ? "other" : category),
                R"(,"name":)", base::JsonQuote(data_.Name(slice.name)), R"(,"pid":)",
@@ -147,7 +166,7 @@ class RestWriter {
   FrameworkRows rows_;
   int64_t base_ns_;
   LineBuffer& out_;
-  std::unordered_map<int32_t, Work> work_;  // by the slice of the call
+  std::unordered_multimap<int32_t, Work> work_;  // by the slice of the call
   std::set<int64_t> named_;
 };
 

@@ -68,6 +68,10 @@ CaptureSettings CaptureSettings::FromTrace(const TraceData& data) {
   settings.rank = data.rank;
   if (const int64_t rank = MetadataInt(data, "rank"); rank >= 0) settings.rank = rank;
   settings.world_size = MetadataInt(data, "world_size");
+  if (settings.world_size < 0) {  // of the PyTorch profiler
+    const JsonDocument distributed = Metadata(data, "distributedInfo");
+    settings.world_size = distributed.root()["world_size"].AsInt().value_or(-1);
+  }
   settings.local_rank = MetadataInt(data, "local_rank");
   settings.local_world_size = MetadataInt(data, "local_world_size");
   settings.rank_from_environment = TextOf(Metadata(data, "rank_source").root()) == "RANK";
