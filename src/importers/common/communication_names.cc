@@ -41,7 +41,7 @@ std::string NormalCollective(std::string_view name) {
   for (const char c : base::ToLower(name)) {
     if (c != '_') type += c;
   }
-  static constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kAliases = {{
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kAliases = {{
       {"allgatherbase", "allgather"},
       {"allgatherintotensorcoalesced", "allgather"},
       {"allgathercoalesced", "allgather"},
@@ -49,6 +49,7 @@ std::string NormalCollective(std::string_view name) {
       {"reducescattertensorcoalesced", "reducescatter"},
       {"allreducecoalesced", "allreduce"},
       {"alltoallbase", "alltoall"},
+      {"alltoallsingle", "alltoall"},
   }};
   for (const auto& [alias, plain] : kAliases) {
     if (type == alias) return std::string(plain);
@@ -63,7 +64,8 @@ std::string CollectiveName(const std::string& type, uint64_t group_hash, int64_t
 }
 
 bool IsPointToPoint(std::string_view type) {
-  return type == "send" || type == "receive" || type == "batchsendrecv";
+  return type == "send" || type == "receive" || type == "batchsendrecv" || type == "sendrecv" ||
+         type == "coalesced";
 }
 
 }  // namespace sonde::importers::common

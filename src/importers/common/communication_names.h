@@ -16,7 +16,7 @@ std::string NormalCollective(std::string_view name);
 // Name of the `index`-th operation of a group, counted from 0: "hcom_allReduce__586_0_1".
 std::string CollectiveName(const std::string& type, uint64_t group_hash, int64_t index);
 
-// "send", "receive" and the like: between two ranks.
+// "send", "receive", "sendrecv" and the like: between two ranks.
 bool IsPointToPoint(std::string_view type);
 
 }  // namespace sonde::importers::common

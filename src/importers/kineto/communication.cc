@@ -181,8 +181,8 @@ std::string CollectiveOfCall(std::string_view name) {
   if (!fits) return {};
   constexpr std::string_view kTypes[] = {"allreduce", "allgather", "reducescatter", "broadcast",
                                          "reduce",    "alltoall",  "alltoallv",     "gather",
-                                         "scatter",   "barrier",   "send",          "receive"};
-  const std::string type = NormalCollective(name);
+                                         "scatter",   "barrier",   "send",          "receive",   "coalesced"};
+  const std::string type = NormalCollective(name.substr(0, name.find(' ')));
   return std::find(std::begin(kTypes), std::end(kTypes), type) != std::end(kTypes) ? type : "";
 }
 

@@ -93,6 +93,31 @@ TEST_F(KinetoTest, FillsTheTablesOfOurOwnTraces) {
   EXPECT_EQ(Rows("kind, device_id, stream_id) FROM track WHERE device_id = 0"), "stream 0 7\n");
 }
 
+// NCCL before 2.20 carries out an all-to-all, a send and a receive by kernels of one name.
+TEST_F(KinetoTest, WhatSendRecvIsTheCallOfTheHostSays) {
+  std::string events;
+  int number = 0;
+  for (const char* call : {"c10d::alltoall_base_", "nccl:all_to_all", "nccl:send 3->2",
+                           "nccl:recv 3<-2", "nccl:coalesced", "aten::mm"}) {
+    const std::string id = std::to_string(80 + number);
+    const std::string ts = std::to_string(100 + 50 * number);
+    ++number;
+    events += base::Concat(
+        R"({"ph":"X","cat":"cpu_op","name":")", call, R"(","pid":9,"tid":9,"ts":)", ts,
+        R"(,"dur":20,"args":{"External id":1)", id, R"(}},{"ph":"X","cat":"cuda_runtime",)",
+        R"("name":"cudaLaunchKernel","pid":9,"tid":9,"ts":)", ts,
+        R"(,"dur":5,"args":{"correlation":)", id, R"(}},{"ph":"X","cat":"kernel","name":)",
+        R"("ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t(x)","pid":0,"tid":7,"ts":)", ts,
+        R"(0,"dur":30,"args":{"External id":)", id, R"(,"correlation":)", id,
+        R"(,"device":0,"stream":7}},)");
+  }
+  events.pop_back();
+  Import(base::Concat(R"({"schemaVersion":1,"distributedInfo":{"rank":3,"world_size":4},)",
+                      R"("traceEvents":[)", events, "]}"));
+  EXPECT_EQ(Rows("op_type, is_p2p) FROM communication_op ORDER BY ts"),
+            "alltoall 0\nalltoall 0\nsend 1\nreceive 1\ncoalesced 1\nsendrecv 1\n");
+}
+
 // Two ranks whose processes are plain numbers: it is unknown which of them launched the work.
 TEST_F(KinetoTest, IdsOfSeveralProcessesAreAmbiguous) {
   Import(R"~({"schemaVersion": 1, "distributedInfo": {"rank": 3}, "traceEvents": [

@@ -96,7 +96,8 @@ class GroupMatch {
 // Whether every rank of the group is here, each once.
 bool IsWhole(std::span<const RankArrivals> ranks, const std::vector<Lane>& lanes) {
   std::set<int64_t> numbers;
-  const int64_t size = lanes[0].calls[0]->rank_size;
+  const int64_t told = lanes[0].calls[0]->rank_size;
+  const int64_t size = told > 0 ? told : ranks[lanes[0].rank].world;
   for (const Lane& lane : lanes) {
     numbers.insert(ranks[lane.rank].rank);
     if (ranks[lane.rank].rank < 0) return false;
@@ -110,6 +111,7 @@ RankArrivals ArrivalsOf(const DeviceView& view) {
   const TraceData& data = *view.data;
   RankArrivals arrivals;
   arrivals.rank = view.settings.rank.value_or(-1);
+  arrivals.world = view.settings.world_size;
   arrivals.host = HostOf(data);
   arrivals.operation_count = data.communications.size();
   for (size_t i = 0; i < data.communications.size(); ++i) {

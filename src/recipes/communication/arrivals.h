@@ -4,7 +4,8 @@
 // all-to-all, barrier) cannot end before the last rank has begun it: until then the others wait,
 //   wait = latest begin of all ranks - own begin        transit = the rest of its duration
 // Collectives of the ranks of a run are matched within a group (communicator and its ranks) in the
-// order of their begins, where kind and size agree and their times have a moment in common. One
+// order of their begins, where kind and size agree and their times have a moment in common. A group
+// whose size no call tells is whole where every rank of the run is in it. One
 // that another rank lacks (recording began later, records lost) has no such moment, and stays
 // unmatched, without a result; the order of the others holds. A group of which ranks are missing
 // has no results at all. Clocks of several machines have to agree, or to be
@@ -34,6 +35,7 @@ struct CollectiveArrival {
 struct RankArrivals {
   int64_t run = 0;
   int64_t rank = -1;
+  int64_t world = -1;          // ranks of the run; -1: not known
   std::string host = {};       // "" where it is not known
   size_t operation_count = 0;  // of data.communications
   std::vector<CollectiveArrival> collectives;

@@ -132,6 +132,17 @@ TEST(Arrivals, OneRankAloneHasNoWaits) {
   EXPECT_EQ(waits[0].alone, 1);
 }
 
+// NCCL's older traces do not tell who is in a group: it is whole where the whole run is in it.
+TEST(Arrivals, AGroupOfUnknownSizeIsThatOfTheRun) {
+  std::vector<RankArrivals> ranks = {Rank(0).Call(0, 50, kAllReduce, kGroup, -1),
+                                     Rank(1).Call(40, 51, kAllReduce, kGroup, -1)};
+  EXPECT_EQ(WaitsOf(ranks)[0].alone, 1);
+  for (RankArrivals& rank : ranks) rank.world = 2;
+  EXPECT_EQ(WaitsOf(ranks)[0].waits_ns, (Waits{40}));
+  for (RankArrivals& rank : ranks) rank.world = 3;
+  EXPECT_EQ(WaitsOf(ranks)[0].alone, 1);
+}
+
 TEST(Arrivals, RunsAndUnknownRanksAreNotMixed) {
   const std::vector<RankArrivals> other_run = {Rank(0).Call(0, 10), Rank(1, 1).Call(5, 10)};
   EXPECT_EQ(WaitsOf(other_run)[0].alone, 1);

@@ -20,6 +20,7 @@ constexpr std::array kKinds = {
     KindName{"alltoallv", "alltoallv"},
     KindName{"alltoall", "alltoall"},
     KindName{"batchsendrecv", "batchSendRecv"},
+    KindName{"sendrecv", "batchSendRecv"},  // of which nothing says what it carries out
     KindName{"coalesced", "batchSendRecv"},
     KindName{"sendrecv", "batchSendRecv"},
     KindName{"broadcast", "broadcast"},

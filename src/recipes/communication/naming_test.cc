@@ -21,6 +21,7 @@ TEST(Naming, Operations) {
   EXPECT_EQ(HcomType("allgather_into_tensor_coalesced"), "hcom_allGather_");
   EXPECT_EQ(HcomType("sendrecv"), "hcom_batchSendRecv_") << "no receive of a pipeline";
   EXPECT_EQ(HcomType("mystery"), "hcom_mystery_");
+  EXPECT_EQ(HcomType("sendrecv"), "hcom_batchSendRecv_");  // and no receive of a pipeline
   EXPECT_TRUE(IsPointToPoint("hcom_batchSendRecv__128_3_1"));
   EXPECT_FALSE(IsPointToPoint("hcom_allReduce__128_3_1"));
 }
