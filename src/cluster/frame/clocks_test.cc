@@ -38,8 +38,8 @@ TEST(Clocks, OfOneHostAreOne) {
   EXPECT_TRUE(outcome.notices.empty());
 }
 
-TEST(Clocks, ThatDisagreeAreFoundFromAMillisecondOn) {
-  for (const int64_t ahead : {-70 * kMs, 2 * kMs, 3'600'000 * kMs}) {
+TEST(Clocks, ThatDisagreeAreFound) {
+  for (const int64_t ahead : {-70 * kMs, 2 * kMs, kMs / 2, 3'600'000 * kMs}) {
     Outcome outcome;
     const auto clocks =
         FindClocks(Ranks(RankOn(0, "a", 0, 9), RankOn(1, "b", ahead, 9), RankOn(2, "b", ahead, 9)),
@@ -52,7 +52,8 @@ TEST(Clocks, ThatDisagreeAreFoundFromAMillisecondOn) {
   }
   Outcome outcome;
   const auto small = FindClocks(
-      Ranks(RankOn(0, "a", 0, 9), RankOn(1, "b", kMs / 2, 9), RankOn(2, "b", 0, 9)), {}, outcome);
+      Ranks(RankOn(0, "a", 0, 9), RankOn(1, "b", kMs / 50, 9), RankOn(2, "b", kMs / 50, 9)), {},
+      outcome);
   EXPECT_TRUE(small.rows.empty());
 }
 
@@ -68,15 +69,43 @@ TEST(Clocks, AreNotJudgedByFewCollectivesOrByThoseThatEndApart) {
   }
 }
 
-// Without a host a rank that only ends late may be late.
-TEST(Clocks, OfRanksWithoutAHostNeedTheImpossible) {
+// Moves begins and ends of a rank's collectives, the n-th by (n + 1) * `each` more.
+RankPart Moved(RankPart rank, int64_t begin, int64_t end, int64_t each = 0) {
+  int64_t more = each;
+  for (CollectiveTime& one : rank.part.Rows<CollectiveTime>()) {
+    one.begin_ns += begin + more;
+    one.end_ns += end;
+    more += each;
+  }
+  return rank;
+}
+
+TEST(Clocks, OfRanksWithoutAHostAreFoundByBeginsAndEnds) {
+  for (const int64_t ahead : {9 * kMs, 2 * kMs, -540 * kMs / 1000}) {
+    Outcome outcome;
+    const auto found = FindClocks(
+        Ranks(RankOn(0, "", 0, 9), RankOn(1, "", ahead, 9), RankOn(2, "", 0, 9)), {}, outcome);
+    EXPECT_NEAR(static_cast<double>(found.Of(1)), static_cast<double>(ahead), 5000);
+    EXPECT_EQ(found.Of(2), 0);
+  }
+  // It is late, too, by another time in each.
   Outcome outcome;
-  const auto late = FindClocks(
-      Ranks(RankOn(0, "", 0, 9), RankOn(1, "", 2 * kMs, 9), RankOn(2, "", 0, 9)), {}, outcome);
-  EXPECT_TRUE(late.rows.empty());
-  const auto impossible = FindClocks(
-      Ranks(RankOn(0, "", 0, 9), RankOn(1, "", 9 * kMs, 9), RankOn(2, "", 0, 9)), {}, outcome);
-  EXPECT_NEAR(static_cast<double>(impossible.Of(1)), 9.0 * kMs, 5000);
+  const auto late =
+      FindClocks(Ranks(RankOn(0, "", 0, 9), Moved(RankOn(1, "", -kMs / 5, 9), kMs / 2, 0, kMs / 10),
+                       RankOn(2, "", 0, 9)),
+                 {}, outcome);
+  EXPECT_NEAR(static_cast<double>(late.Of(1)), -0.2 * kMs, 5000);
+}
+
+TEST(Clocks, AreRightWhereARankBeginsOrEndsLate) {
+  for (const auto& [begin, end] :
+       {std::pair(3 * kMs, int64_t{0}), std::pair(int64_t{0}, 2 * kMs)}) {
+    Outcome outcome;
+    const auto late = FindClocks(
+        Ranks(RankOn(0, "", 0, 9), Moved(RankOn(1, "", 0, 9), begin, end), RankOn(2, "", 0, 9)), {},
+        outcome);
+    EXPECT_TRUE(late.rows.empty());
+  }
 }
 
 TEST(Clocks, AreLeftOnDemand) {

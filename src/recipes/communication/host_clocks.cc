@@ -12,7 +12,10 @@ namespace sonde::recipes {
 namespace {
 
 constexpr int64_t kLeastNs = 1'000'000;
+constexpr int64_t kLeastSureNs = 50'000;
 constexpr size_t kLeastCollectives = 3;
+constexpr int64_t kAlike = 4;  // a quarter
+constexpr int64_t kSame = 20;
 
 // A collective: when each host began and was done, by number of the host.
 struct Met {
@@ -94,29 +97,59 @@ std::optional<std::pair<int64_t, int64_t>> OthersIn(const Met& met, const Known&
   return others;
 }
 
+// How far a host lies from the others in a collective.
+struct ClockDifference {
+  int64_t begin_ns = 0;
+  int64_t end_ns = 0;
+  bool is_impossible = false;
+};
+
+int64_t MedianOfDifferences(const std::vector<ClockDifference>& list, int64_t ClockDifference::* member) {
+  std::vector<int64_t> values;
+  for (const ClockDifference& one : list) values.push_back(one.*member);
+  return MedianOf(std::move(values));
+}
+
+// Whether the clock makes it, and not who came or ended late.
+bool IsClock(const HostClock& host, const std::vector<ClockDifference>& differences) {
+  const int64_t size = std::abs(host.ahead_ns);
+  if (size < kLeastSureNs || kAlike * host.deviation_ns > size) return false;
+  if (size >= kLeastNs && !host.host.empty()) return true;
+  size_t impossible = 0;
+  size_t alike = 0;
+  for (const ClockDifference& one : differences) {
+    impossible += one.is_impossible ? 1 : 0;
+    alike += kAlike * std::abs(one.begin_ns - host.ahead_ns) <= size ? 1 : 0;
+  }
+  if (size >= kLeastNs && 2 * impossible >= differences.size()) return true;
+  if (alike >= kLeastCollectives && 4 * alike >= differences.size()) return true;
+  const int64_t begins_ns = MedianOfDifferences(differences, &ClockDifference::begin_ns);
+  return kSame * host.deviation_ns <= size && kAlike * std::abs(begins_ns) > size;
+}
+
 // Of a host relative to those that are known; none where they share too few collectives.
 std::optional<HostClock> ClockOf(size_t number, HostClock host, const std::vector<Met>& all,
                                  const Known& known) {
-  std::vector<int64_t> differences;
-  size_t impossible = 0;
+  std::vector<ClockDifference> differences;
   for (const Met& met : all) {
     const auto own = met.of_host.find(number);
     if (own == met.of_host.end()) continue;
     const auto others = OthersIn(met, known);
     if (!others) continue;
-    differences.push_back(own->second.second - others->second);
-    impossible += own->second.second < others->first || others->second < own->second.first;
+    const auto [begin_ns, end_ns] = own->second;
+    differences.push_back({.begin_ns = begin_ns - others->first,
+                           .end_ns = end_ns - others->second,
+                           .is_impossible = end_ns < others->first || others->second < begin_ns});
   }
   if (differences.size() < kLeastCollectives) return std::nullopt;
-  host.ahead_ns = MedianOf(differences);
+  host.ahead_ns = MedianOfDifferences(differences, &ClockDifference::end_ns);
   host.count = differences.size();
   std::vector<int64_t> deviations;
-  for (const int64_t one : differences) deviations.push_back(std::abs(one - host.ahead_ns));
+  for (const ClockDifference& one : differences) {
+    deviations.push_back(std::abs(one.end_ns - host.ahead_ns));
+  }
   host.deviation_ns = MedianOf(std::move(deviations));
-  const int64_t size = std::abs(host.ahead_ns);
-  const bool is_sure = size >= kLeastNs && 4 * host.deviation_ns <= size &&
-                       (!host.host.empty() || 2 * impossible >= differences.size());
-  if (!is_sure) host.ahead_ns = 0;
+  if (!IsClock(host, differences)) host.ahead_ns = 0;
   return host;
 }
 

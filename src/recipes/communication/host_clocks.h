@@ -3,10 +3,16 @@
 //   ahead   of a host: the median of (its last end - last end of the hosts that are known) over the
 //           collectives that need all ranks of their group; the first rank's host has 0, hosts that
 //           share no collective with it follow those that do
-//   found   from 1 ms on, of three collectives or more, with a median deviation of a quarter of it
-//           at most: what a slow network does to ends is smaller or less even
-// Where no host is known each rank is one, and at least half of its collectives must be impossible:
-// one rank is done with it before another begins. Units: nanoseconds. Pure, any thread.
+//   begins  the same of the first begins
+//   found   of three collectives or more, with a median deviation of a quarter of it at most,
+//           - from 1 ms on, between hosts that are known: what a slow network does to ends is
+//             smaller or less even
+//           - from 50 us on where a quarter of the begins lie as far apart as the ends, or where the
+//             ends lie apart by always the same time (a twentieth) and the begins do not lie
+//             together: who ends late without beginning late has a slow link and not a wrong clock
+//           - where at least half of the collectives would be impossible: one rank is done with it
+//             before another begins
+// Where no host is known each rank is one. Units: nanoseconds. Pure, any thread.
 #pragma once
 
 #include <cstdint>
