@@ -13,6 +13,7 @@
 #include "importers/import_rows.h"
 #include "job/for_each_trace.h"
 #include "job/open_rows.h"
+#include "job/runs.h"
 #include "recipes/trace/issue_texts.h"
 
 namespace sonde::cluster {
@@ -50,19 +51,45 @@ void ReportGaps(const std::map<int32_t, job::Trace>& by_rank, int32_t world,
   const bool is_known = world > by_rank.rbegin()->first;
   const int32_t first = is_known ? 0 : by_rank.begin()->first;
   const int32_t last = is_known ? world - 1 : by_rank.rbegin()->first;
-  std::vector<int32_t> gaps;
-  int32_t next = first;
-  for (const auto& [rank, trace] : by_rank) {
-    for (; next < rank; ++next) gaps.push_back(next);
-    next = rank + 1;
+  // A number in a name may be any: the missing ones are counted, and the first few listed.
+  constexpr int64_t kListed = 10;
+  const int64_t count = int64_t{last} - first + 1 - static_cast<int64_t>(by_rank.size());
+  if (count <= 0) return;
+  std::vector<std::string> gaps;
+  for (int64_t rank = first; rank <= last && std::ssize(gaps) < std::min(count, kListed); ++rank) {
+    if (!by_rank.contains(static_cast<int32_t>(rank))) gaps.push_back(std::to_string(rank));
   }
-  for (; next <= last; ++next) gaps.push_back(next);
-  if (gaps.empty()) return;
-  const bool is_one = gaps.size() == 1;
-  notices.push_back(Concat(is_one ? "rank " : "ranks ", Listed(gaps), " of ", std::to_string(first),
-                           " to ", std::to_string(last),
+  if (count > kListed) gaps.push_back(Concat("... (", std::to_string(count), ")"));
+  const bool is_one = count == 1;
+  notices.push_back(Concat(is_one ? "rank " : "ranks ", base::Join(gaps, ","), " of ",
+                           std::to_string(first), " to ", std::to_string(last),
                            is_one ? " is missing: the results do not cover it"
                                   : " are missing: the results do not cover them"));
+}
+
+// Which of two traces of one rank is taken, and what is said of the other.
+struct Preference {
+  bool takes_second = false;
+  std::string_view why;
+};
+
+// The newer one where the names of both tell their times; else the one that holds more: a fragment
+// beside a recording is the smaller one.
+Preference PreferenceOf(const job::Trace& first, const job::Trace& second) {
+  const auto name = [](const job::Trace& trace) {
+    return job::ProcessOfName(base::BaseName(job::SpanFolder(trace.source.path)));
+  };
+  const auto a = name(first);
+  const auto b = name(second);
+  if (a && b && a->time != b->time) return {b->time > a->time, " is older"};
+  const auto size_of_first = base::FileSize(first.source.path);
+  const auto size_of_second = base::FileSize(second.source.path);
+  if (size_of_first.ok() && size_of_second.ok() && *size_of_first != *size_of_second) {
+    return {*size_of_second > *size_of_first,
+            " holds less (nothing tells which is newer; name one of them to choose)"};
+  }
+  return {second.run >= first.run,
+          " is left out (nothing tells which is newer; name one of them to choose)"};
 }
 
 class Runner {
@@ -318,12 +345,13 @@ Result<RankChoice> ChooseRanks(const job::Job& job, const SeenRanks& seen,
     }
     const auto [found, is_new] = by_rank.try_emplace(rank, trace);
     if (is_new) continue;
-    const bool is_newer = trace.run >= found->second.run;
-    choice.notices.push_back(Concat(
-        "rank ", std::to_string(rank),
-        " occurs twice: ", is_newer ? trace.source.path : found->second.source.path, " is taken, ",
-        is_newer ? found->second.source.path : trace.source.path, " is older"));
-    if (is_newer) found->second = trace;
+    const Preference preference = PreferenceOf(found->second, trace);
+    const job::Trace& taken = preference.takes_second ? trace : found->second;
+    const job::Trace& other = preference.takes_second ? found->second : trace;
+    choice.notices.push_back(Concat("rank ", std::to_string(rank),
+                                    " occurs twice: ", taken.source.path, " is taken, ",
+                                    other.source.path, preference.why));
+    if (preference.takes_second) found->second = trace;
   }
   if (by_rank.empty() && others.empty()) {
     others = std::move(helpers);
