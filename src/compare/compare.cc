@@ -18,6 +18,7 @@
 #include "compare/modules/module_sheets.h"
 #include "compare/operators/operator_sheets.h"
 #include "compare/overall/overall.h"
+#include "recipes/trace/counted_steps.h"
 
 namespace sonde::compare {
 namespace {
@@ -128,8 +129,15 @@ class Comparer {
       if (warm_up == 0) continue;
       Notice(Concat("'", sides[i]->path, "': the first ", std::to_string(warm_up),
                     warm_up == 1 ? " step is" : " steps are",
-                    " left out of the verdict: warm-up, longer than ", NumberText(kWarmUp),
+                    " left out of the verdict: warm-up, longer than ", NumberText(recipes::kWarmUp),
                     " times the usual one"));
+    }
+    for (size_t i = 0; i < std::size(sides); ++i) {
+      const int64_t fragments = report_.judgement.fragments[i];
+      if (fragments == 0) continue;
+      Notice(Concat("'", sides[i]->path, "': ", std::to_string(fragments),
+                    fragments == 1 ? " step is" : " steps are",
+                    " left out of the verdict: shorter than a tenth of the usual one"));
     }
     constexpr double kFewAligned = 0.5;
     const double share = report_.judgement.aligned_share;

@@ -164,6 +164,10 @@ TEST(DifferenceTest, StepsOfTheWarmUpAndUnfinishedOnesDoNotCount) {
   EXPECT_EQ(steps.warm_up, 1);
   EXPECT_EQ(steps.unfinished, 1);
   EXPECT_EQ(steps.windows.size(), 4U);
+  side.steps.back().is_unfinished = false;  // what is left of a step that began late
+  const Steps with_fragment = StepsOf(side);
+  EXPECT_EQ(with_fragment.fragments, 1);
+  EXPECT_EQ(with_fragment.windows.size(), 4U);
 }
 
 TEST(DifferenceTest, ModulesBetweenTheSameNeighboursArePairs) {

@@ -5,6 +5,7 @@
 
 #include "compare/difference/causes.h"
 #include "compare/difference/tree.h"
+#include "recipes/trace/counted_steps.h"
 
 namespace sonde::compare {
 namespace {
@@ -71,26 +72,18 @@ std::string_view TextOf(CauseKind kind) { return kind == CauseKind::kWork ? "wor
 Steps StepsOf(const Side& side) {
   if (side.window.step_id != kNone) return {.windows = {side.window}};
   if (side.steps.empty()) return {.windows = {WholeTrace(side)}};
-  Steps steps{.windows = side.steps};
-  constexpr size_t kFew = 4;
-  if (steps.windows.size() < kFew) return steps;
-  if (steps.windows.back().is_unfinished) {
-    steps.windows.pop_back();
-    ++steps.unfinished;
+  std::vector<recipes::StepLength> lengths;
+  for (const Window& step : side.steps) {
+    lengths.push_back({step.end_ns - step.begin_ns, step.is_unfinished});
   }
-  std::vector<int64_t> durations;
-  for (const Window& step : steps.windows) durations.push_back(step.end_ns - step.begin_ns);
-  const auto middle = durations.begin() + static_cast<std::ptrdiff_t>(durations.size() / 2);
-  std::nth_element(durations.begin(), middle, durations.end());
-  const double usual = static_cast<double>(*middle);
-  const auto most = static_cast<int64_t>(steps.windows.size() / kFew);
-  const auto is_long = [&](const Window& step) {
-    return static_cast<double>(step.end_ns - step.begin_ns) > kWarmUp * usual;
-  };
-  while (steps.warm_up < most && is_long(steps.windows[static_cast<size_t>(steps.warm_up)])) {
-    ++steps.warm_up;
+  const recipes::CountedSteps counted = recipes::CountSteps(lengths);
+  Steps steps{.windows = {},
+              .warm_up = counted.warm_up,
+              .unfinished = counted.unfinished,
+              .fragments = counted.fragments};
+  for (size_t i = 0; i < side.steps.size(); ++i) {
+    if (counted.Has(i)) steps.windows.push_back(side.steps[i]);
   }
-  steps.windows.erase(steps.windows.begin(), steps.windows.begin() + steps.warm_up);
   return steps;
 }
 
@@ -142,6 +135,7 @@ Judgement Judge(const Side& base, const Side& comparison, const BothTrees& trees
   for (size_t side = 0; side < std::size(steps); ++side) {
     judgement.warm_up[side] = steps[side]->warm_up;
     judgement.unfinished[side] = steps[side]->unfinished;
+    judgement.fragments[side] = steps[side]->fragments;
   }
   return judgement;
 }

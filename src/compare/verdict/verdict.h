@@ -142,6 +142,7 @@ struct Judgement {
   bool has_steps = false;    // else each trace counts as one
   int64_t warm_up[2] = {};   // steps that do not count, of base and comparison
   int64_t unfinished[2] = {};
+  int64_t fragments[2] = {};
 };
 
 Judgement Judge(const Side& base, const Side& comparison);
@@ -153,14 +154,13 @@ Judgement Judge(const Side& base, const Side& comparison, const BothTrees& trees
 inline constexpr double kStageAlpha = 0.01;
 Stage JudgeStage(std::string_view name, const std::vector<double>& base_ms,
                  const std::vector<double>& comparison_ms, double alpha = kStageAlpha);
-// The steps that count, else the whole trace. Of four and more, a step that had not ended and
-// those at the beginning that take kWarmUp times as long as the usual one are left out.
+// The steps that count (recipes/trace/counted_steps.h), else the whole trace.
 struct Steps {
   std::vector<Window> windows;
   int64_t warm_up = 0;
   int64_t unfinished = 0;
+  int64_t fragments = 0;
 };
-inline constexpr double kWarmUp = 1.5;
 Steps StepsOf(const Side& side);
 
 // Two or three sentences: how much, whether it is more than noise, and why.
