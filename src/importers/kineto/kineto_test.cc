@@ -107,7 +107,7 @@ TEST_F(KinetoTest, WhatSendRecvIsTheCallOfTheHostSays) {
         R"(,"dur":20,"args":{"External id":1)", id, R"(}},{"ph":"X","cat":"cuda_runtime",)",
         R"("name":"cudaLaunchKernel","pid":9,"tid":9,"ts":)", ts,
         R"(,"dur":5,"args":{"correlation":)", id, R"(}},{"ph":"X","cat":"kernel","name":)",
-        R"("ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t(x)","pid":0,"tid":7,"ts":)", ts,
+        R"("ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t","pid":0,"tid":7,"ts":)", ts,
         R"(0,"dur":30,"args":{"External id":)", id, R"(,"correlation":)", id,
         R"(,"device":0,"stream":7}},)");
   }
