@@ -42,6 +42,13 @@ std::vector<std::string> TextsOf(const JsonValue& value) {
   return texts;
 }
 
+// Traces of torch's profiler tell it in an object.
+int64_t WorldOf(const TraceData& data) {
+  const int64_t own = MetadataInt(data, "world_size");
+  const JsonDocument info = Metadata(data, "distributedInfo");
+  return own > 0 ? own : info.root().GetInt("world_size", -1).value_or(-1);
+}
+
 }  // namespace
 
 CaptureSettings CaptureSettings::FromTrace(const TraceData& data) {
@@ -67,11 +74,7 @@ CaptureSettings CaptureSettings::FromTrace(const TraceData& data) {
   }
   settings.rank = data.rank;
   if (const int64_t rank = MetadataInt(data, "rank"); rank >= 0) settings.rank = rank;
-  settings.world_size = MetadataInt(data, "world_size");
-  if (settings.world_size < 0) {  // of the PyTorch profiler
-    const JsonDocument distributed = Metadata(data, "distributedInfo");
-    settings.world_size = distributed.root()["world_size"].AsInt().value_or(-1);
-  }
+  settings.world_size = WorldOf(data);
   settings.local_rank = MetadataInt(data, "local_rank");
   settings.local_world_size = MetadataInt(data, "local_world_size");
   settings.rank_from_environment = TextOf(Metadata(data, "rank_source").root()) == "RANK";
