@@ -87,38 +87,60 @@ std::vector<std::string> RankNames(std::span<const AnalysedRank> ranks) {
   return names;
 }
 
+bool HasCopies(const AnalysedRank& rank) {
+  return std::ranges::any_of(rank.summary.devices, [](const recipes::DeviceSteps& steps) {
+    return steps.mean_copies.copying_ns > 0;
+  });
+}
+
+std::vector<std::string> StepRow(const std::string& name, const recipes::DeviceSteps& steps,
+                                 bool has_copies) {
+  if (steps.count == 0) return {name, "0", "-", "-", "-", "-", "-", "-"};
+  std::string count = std::to_string(steps.count);
+  if (steps.left_out > 0) count += Concat(" of ", std::to_string(steps.count + steps.left_out));
+  const StepTraceRow& mean = steps.mean;
+  std::vector<std::string> row = {name,
+                                  count,
+                                  Ms(mean.computing_ns),
+                                  Ms(mean.communication_ns),
+                                  Ms(mean.not_overlapped_ns),
+                                  Ms(mean.free_ns),
+                                  Ms(mean.bubble_ns),
+                                  Ms(mean.stage_ns)};
+  if (has_copies) row.push_back(Ms(steps.mean_copies.copying_ns));
+  return row;
+}
+
 std::string Steps(std::span<const AnalysedRank> ranks) {
   const std::vector<std::string> names = RankNames(ranks);
   TextTable table;
-  const bool has_copies = std::any_of(ranks.begin(), ranks.end(), [](const AnalysedRank& rank) {
-    return rank.summary.mean_copies.copying_ns > 0;
-  });
+  const bool has_copies = std::ranges::any_of(ranks, &HasCopies);
   std::vector<std::string> head = {"",     "steps",  "computing", "communication", "of it alone",
                                    "free", "bubble", "stage"};
   if (has_copies) head.emplace_back("copies alone");
   table.Add(head);
   std::string unknown;
+  bool leaves_out = false;
   for (size_t i = 0; i < ranks.size(); ++i) {
-    const AnalysedRank& rank = ranks[i];
-    const StepTraceRow& mean = rank.summary.mean_step;
-    if (rank.summary.step_count == 0) {
-      table.Add({names[i], "0", "-", "-", "-", "-", "-", "-"});
+    const auto& devices = ranks[i].summary.devices;
+    const bool has_steps = std::ranges::any_of(
+        devices, [](const recipes::DeviceSteps& device) { return device.count > 0; });
+    if (!has_steps) {
+      table.Add(StepRow(names[i], {}, false));
       unknown += Concat("  ", names[i], ": no work of a device is known in this trace\n");
       continue;
     }
-    std::vector<std::string> row = {names[i],
-                                    std::to_string(rank.summary.step_count),
-                                    Ms(mean.computing_ns),
-                                    Ms(mean.communication_ns),
-                                    Ms(mean.not_overlapped_ns),
-                                    Ms(mean.free_ns),
-                                    Ms(mean.bubble_ns),
-                                    Ms(mean.stage_ns)};
-    if (has_copies) row.push_back(Ms(rank.summary.mean_copies.copying_ns));
-    table.Add(std::move(row));
+    for (const recipes::DeviceSteps& device : devices) {
+      const std::string number = std::to_string(device.device_id);
+      const bool is_alone = devices.size() == 1;
+      leaves_out = leaves_out || device.left_out > 0;
+      table.Add(StepRow(is_alone ? names[i] : Concat(names[i], " device ", number), device,
+                        has_copies));
+    }
   }
-  return Concat("Mean step, ms (stage = computing + communication alone + free - bubble)\n",
-                table.Render(), unknown);
+  return Concat("Mean step, ms (stage = computing + communication alone + free - bubble",
+                leaves_out ? "; without warm-up and fragments" : "", ")\n", table.Render(),
+                unknown);
 }
 
 // Sums over the ranks, by total, descending.
@@ -203,17 +225,23 @@ std::string Covered(std::span<const AnalysedRank> ranks) {
   return parts.empty() ? "" : Concat("Covered: ", base::Join(parts, ", "), "\n");
 }
 
-// Findings of one key and subject are shown once, for the rank where they weigh most.
-std::string Findings(std::span<const AnalysedRank> ranks) {
+// Which rank is slow, or that none is: of several ranks what everybody asks first.
+std::string Answer(std::span<const AnalysedRank> ranks) {
   std::vector<recipes::RankWork> work;
   for (const AnalysedRank& rank : ranks) {
     work.push_back(rank.summary.work);
     work.back().run = rank.run;
   }
   std::string out;
-  for (const recipes::Finding& slow : recipes::SlowRanks(work)) {
-    out += Concat("  ", slow.severity, ": ", recipes::TextOf(slow, kLanguage), "\n");
+  for (const recipes::Finding& finding : recipes::SlowRanksOrNone(work)) {
+    out += Concat(recipes::TextOf(finding, kLanguage), "\n");
   }
+  return out.empty() ? out : Concat(out, "\n");
+}
+
+// Findings of one key and subject are shown once, for the rank where they weigh most.
+std::string Findings(std::span<const AnalysedRank> ranks) {
+  std::string out;
   const std::vector<std::string> names = RankNames(ranks);
   std::map<std::string, std::vector<std::pair<double, std::string>>> by_key;
   for (size_t i = 0; i < ranks.size(); ++i) {
@@ -268,8 +296,8 @@ std::string Issues(std::span<const AnalysedRank> ranks) {
 
 std::string RenderSummary(std::span<const AnalysedRank> ranks) {
   if (ranks.empty()) return {};
-  std::string out =
-      Concat(Covered(ranks), Findings(ranks), Steps(ranks), RenderWaits(ranks, RankNames(ranks)));
+  std::string out = Concat(Answer(ranks), Covered(ranks), Findings(ranks), Steps(ranks),
+                           RenderWaits(ranks, RankNames(ranks)));
   const std::vector<NamedTime> operators = Sum(ranks, &RankSummary::operators);
   int64_t all_ns = 0;
   for (const NamedTime& item : operators) all_ns += item.total_ns;

@@ -2,7 +2,7 @@
 
     ## What it is about
     for mode, says                  the case is repeated for each of the indented lines below it
-      slow_rank | rank 5 came last
+      slow_rank | rank 5 is slow
     $ sonde cluster -m {mode} -d DATA/ascend_pt/db/level1 -o out
     [1]                             the exit status, 0 where none is given
     + {says}                        standard output has it, "- " has it not

@@ -36,13 +36,22 @@ TEST(Ranks, SlowRankByTheShareOfTheMeanStep) {
   const Rule rule = RuleOf("slow_rank");
   const Found quiet = SlowRank(rule, TwoRanks(1102), Language::kEnglish);
   EXPECT_EQ(TextOf(quiet.facts.at("sentences")), "There is no slow rank issues");
-  const Found found = SlowRank(rule, TwoRanks(1103), Language::kEnglish);
+  Ranks ranks = TwoRanks(1103);
+  EXPECT_FALSE(SlowRank(rule, ranks, Language::kEnglish).facts.contains("gain_us"))
+      << "no rank was found to be slow";
+  recipes::Finding cause;
+  cause.text_key = "cluster.slow_cause";
+  ranks.outcome.findings = {cause};
+  const Found found = SlowRank(rule, ranks, Language::kEnglish);
   EXPECT_EQ(TextOf(found.facts.at("sentences")),
             "Computing \n    has some issues in the cluster, \n    because the max difference of "
             "Computing time \n    has reached 0.103ms. \n");
   EXPECT_EQ(NumberOf(found.facts.at("total_us")), 103);
   EXPECT_EQ(NumberOf(found.facts.at("gain_us")), 51.5);
   EXPECT_EQ(found.sheets[0].rows.size(), 2U);
+  ranks.steps[1].compute_us = 1102;
+  EXPECT_TRUE(SlowRank(rule, ranks, Language::kEnglish).facts.empty())
+      << "not 'no slow rank' beside one";
   EXPECT_NE(
       TextOf(SlowRank(rule, TwoRanks(1103), Language::kChinese).facts.at("sentences")).find("计算"),
       std::string::npos);

@@ -92,13 +92,15 @@ Found SlowRank(const Rule& rule, const Ranks& ranks, Language language) {
     gain_us = std::max(gain_us, most_us - sum_us / static_cast<double>(ranks.steps.size()));
   }
   const bool is_quiet = sentences.empty();
+  const bool has_cause = std::ranges::any_of(ranks.outcome.findings, &cluster::TellsOfCause);
+  if (is_quiet && has_cause) return found;  // slow_rank_cause says which and why
   if (is_quiet) {
     sentences = language == Language::kChinese ? "没有慢节点问题" : "There is no slow rank issues";
   }
   found.facts = {{"fires", int64_t{1}},
                  {"occurrences", static_cast<int64_t>(ranks.steps.size())},
                  {"sentences", sentences}};
-  if (!is_quiet) {
+  if (!is_quiet && has_cause) {  // ranks that differ within what healthy ones do gain nothing
     found.facts["total_us"] = largest_us;
     found.facts["gain_us"] = gain_us;
   }

@@ -207,12 +207,16 @@ std::string MatrixJson(const std::vector<KnownGroup>& groups, const GlobalLinks&
 std::string GroupJson(const std::vector<KnownGroup>& groups);
 
 // Sentences.
-void ReportSteps(Ranks ranks, const std::vector<KnownGroup>& groups, Outcome& outcome);
+// Delivered steps of a rank that count for sentences (recipes/trace/counted_steps.h); tables have
+// all.
+std::vector<const DeliveredStep*> StepsThatCount(const RankPart& rank);
+void ReportSteps(Ranks ranks, Outcome& outcome);
 void ReportWaits(Ranks ranks, Outcome& outcome);
 void ReportLinks(const GlobalLinks& links, Outcome& outcome);
 void ReportGroups(const std::vector<KnownGroup>& groups, Outcome& outcome);
-// Before all others: why a rank is slow, where the delivered times show that others wait for it. Up
-// to 16 traces of its stage are read for that (slow_rank/reasons.h).
+// Before all others: which rank is slow and why (slow_rank/reasons.h), or that none is. Traces are
+// read for that where the delivered times show that others may wait for a rank: of up to 16 ranks
+// all, of more 16 of its stage.
 Status LookCloser(Ranks ranks, const std::vector<KnownGroup>& groups, const ModeOptions& options,
                   Outcome& outcome);
 

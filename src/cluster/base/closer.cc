@@ -6,10 +6,11 @@
 
 #include "base/strings.h"
 #include "cluster/base/base.h"
+#include "cluster/frame/facts.h"
 #include "cluster/frame/other_run.h"
-#include "cluster/slow_rank/excess.h"
-#include "cluster/slow_rank/link.h"
+#include "cluster/frame/add_finding.h"
 #include "cluster/slow_rank/reasons.h"
+#include "recipes/slow_rank/link.h"
 
 namespace sonde::cluster {
 
@@ -18,6 +19,9 @@ extern const Mode kSlowRankMode;
 namespace {
 
 using base::Concat;
+using recipes::slow_rank::kExcessShare;
+using recipes::slow_rank::kLinkShare;
+using recipes::slow_rank::MedianOf;
 
 constexpr size_t kMostRanks = 16;  // that are looked into
 
@@ -30,13 +34,13 @@ struct Delivery {
 };
 
 std::optional<Delivery> DeliveryOf(const RankPart& rank) {
-  const auto& steps = rank.part.Rows<DeliveredStep>();
+  const auto steps = StepsThatCount(rank);
   if (steps.empty()) return std::nullopt;
   const auto count = static_cast<double>(steps.size());
   Delivery delivery{.rank = rank.rank};
-  for (const DeliveredStep& step : steps) {
-    delivery.own += (step.us[kComputing] + step.us[kFree]) / count;
-    delivery.exposed += step.us[kNotOverlapped] / count;
+  for (const DeliveredStep* step : steps) {
+    delivery.own += (step->us[kComputing] + step->us[kFree]) / count;
+    delivery.exposed += step->us[kNotOverlapped] / count;
   }
   for (const DeliveredTime& time : rank.part.Rows<DeliveredTime>()) {
     delivery.transit += 1e3 * time.transit_ms / count;
@@ -106,22 +110,25 @@ std::vector<int32_t> RanksToLookInto(const std::vector<Delivery>& stage, size_t 
   return ranks;
 }
 
-// Begins with the causes; findings about the same ranks with less evidence are left out.
-void PutFirst(Outcome closer, Outcome& outcome) {
-  std::erase_if(closer.findings, [](const auto& finding) { return !TellsOfCause(finding); });
-  if (closer.findings.empty()) return;
-  std::erase_if(outcome.findings, [&](const recipes::Finding& finding) {
-    const bool is_same =
-        std::any_of(closer.findings.begin(), closer.findings.end(),
-                    [&](const recipes::Finding& cause) { return cause.rank == finding.rank; });
-    return finding.text_key == "cluster.no_slow_rank" || (finding.rule == "slow_rank" && is_same);
-  });
+// The answer is what the sentences begin with.
+void PutFirst(Outcome closer, bool has_all, Outcome& outcome) {
+  if (!has_all) {  // those that were not looked into are not missing
+    std::erase_if(closer.findings,
+                  [](const auto& finding) { return finding.text_key == "cluster.ranks_missing"; });
+  }
   outcome.findings.insert(outcome.findings.begin(),
                           std::make_move_iterator(closer.findings.begin()),
                           std::make_move_iterator(closer.findings.end()));
   for (Table& table : closer.tables) {
-    if (&table.info() == &kSlowCause) outcome.tables.push_back(std::move(table));
+    if (&table.info() == &kSlowCause && table.rows() > 0)
+      outcome.tables.push_back(std::move(table));
   }
+}
+
+std::vector<int32_t> NumbersOf(Ranks ranks) {
+  std::vector<int32_t> numbers;
+  for (const RankPart& rank : ranks) numbers.push_back(rank.rank);
+  return numbers;
 }
 
 }  // namespace
@@ -129,6 +136,8 @@ void PutFirst(Outcome closer, Outcome& outcome) {
 Status LookCloser(Ranks ranks, const std::vector<KnownGroup>& groups, const ModeOptions& options,
                   Outcome& outcome) {
   if (options.profiling_path.empty()) return {};  // who has no folder asks slow_rank itself
+  const bool has_all = ranks.size() <= kMostRanks;
+  if (ranks.size() < 2) return {};
   const auto stages = ByStage(ranks, groups);
   const std::vector<Delivery>* worst = nullptr;
   Suspect suspect;
@@ -138,23 +147,35 @@ Status LookCloser(Ranks ranks, const std::vector<KnownGroup>& groups, const Mode
     worst = &stage;
     suspect = *found;
   }
-  if (worst == nullptr) return {};
-  const std::vector<int32_t> wanted = RanksToLookInto(*worst, suspect.place);
-  const std::string rank = std::to_string((*worst)[suspect.place].rank);
-  const auto parts = MapFolder(kSlowRankMode, options.profiling_path, wanted, options);
-  if (!parts.ok()) {
-    outcome.notices.push_back(Concat("others wait for rank ", rank,
-                                     "; the cause is unknown: ", parts.status().message()));
+  if (worst == nullptr) {
+    Outcome none;
+    size_t compared = 0;
+    for (const auto& stage : stages) compared += stage.size() > 1 ? stage.size() : 0;
+    if (compared == 0) return {};
+    AddFinding(none, "cluster.no_slow_work", {std::to_string(compared), Fixed(100 * kExcessShare, 0)},
+        kClusterStep);
+    PutFirst(std::move(none), has_all, outcome);
     return {};
   }
-  if (wanted.size() < worst->size()) {
-    outcome.notices.push_back(Concat(
-        "others wait for rank ", rank, "; it was compared with ", std::to_string(wanted.size() - 1),
-        " of ", std::to_string(worst->size() - 1), " of its stage (-m slow_rank compares all)"));
+  const std::vector<int32_t> wanted =
+      has_all ? NumbersOf(ranks) : RanksToLookInto(*worst, suspect.place);
+  const auto parts = MapFolder(kSlowRankMode, options.profiling_path, wanted, options);
+  if (!parts.ok()) {
+    outcome.notices.push_back(
+        Concat("others seem to wait for rank ", std::to_string((*worst)[suspect.place].rank),
+               ", and whether it is slow cannot be told: ", parts.status().message()));
+    return {};
   }
   Outcome closer;
   Explain(*parts, closer);
-  PutFirst(std::move(closer), outcome);
+  if (!has_all && wanted.size() < worst->size() &&
+      std::ranges::any_of(closer.findings, &TellsOfCause)) {
+    outcome.notices.push_back(Concat("rank ", std::to_string((*worst)[suspect.place].rank),
+                                     " was compared with ", std::to_string(wanted.size() - 1),
+                                     " of ", std::to_string(worst->size() - 1),
+                                     " ranks of its stage (-m slow_rank takes all)"));
+  }
+  PutFirst(std::move(closer), has_all, outcome);
   return {};
 }
 

@@ -121,7 +121,7 @@ Status Base(Ranks ranks, const ModeOptions& options, Wanted wanted, Outcome& out
   const std::vector<KnownGroup> groups = GroupsOf(ranks);
   ReportNamesOfGroups(ranks, outcome);
   outcome.prefers_text = AreTexts(ranks);
-  ReportSteps(ranks, groups, outcome);
+  ReportSteps(ranks, outcome);
   const std::vector<KnownGroup> of_tables = GroupsOfTables(ranks, options, groups);
   outcome.tables.push_back(StepTable(ranks, of_tables));
   AddTable(kGroupMap, GroupRows(of_tables), outcome);

@@ -1,4 +1,5 @@
-// Findings of the base modes: slow ranks, slow links, who waits, and where the time goes.
+// What the base modes have to say: slow links, who waits, and where the time goes. Which rank is
+// slow the traces themselves say (closer.cc).
 #include <algorithm>
 #include <set>
 
@@ -6,47 +7,28 @@
 #include "cluster/base/base.h"
 #include "cluster/frame/add_finding.h"
 #include "recipes/finding/limits.h"
-#include "recipes/finding/slow_rank.h"
+#include "recipes/trace/counted_steps.h"
 
 namespace sonde::cluster {
-namespace {
 
 using base::Concat;
 
-int64_t StageNumber(const std::vector<std::vector<int32_t>>& stages, int32_t rank) {
-  for (size_t i = 0; i < stages.size(); ++i) {
-    if (std::binary_search(stages[i].begin(), stages[i].end(), rank)) {
-      return static_cast<int64_t>(i);
-    }
+std::vector<const DeliveredStep*> StepsThatCount(const RankPart& rank) {
+  const auto& steps = rank.part.Rows<DeliveredStep>();
+  std::vector<recipes::StepLength> lengths;
+  for (const DeliveredStep& step : steps) {
+    const double us = step.us[kComputing] + step.us[kNotOverlapped] + step.us[kFree];
+    lengths.push_back({.ns = static_cast<int64_t>(1e3 * us)});
   }
-  return -1;
+  const recipes::CountedSteps counted = recipes::CountSteps(lengths);
+  std::vector<const DeliveredStep*> list;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    if (counted.Has(i)) list.push_back(&steps[i]);
+  }
+  return list;
 }
 
-// The mean step of each rank.
-std::vector<recipes::RankWork> WorkOfRanks(Ranks ranks, const std::vector<KnownGroup>& groups) {
-  const auto stages = StagesOf(groups);
-  std::vector<recipes::RankWork> works;
-  for (const RankPart& rank : ranks) {
-    const auto& steps = rank.part.Rows<DeliveredStep>();
-    if (steps.empty()) continue;
-    double computing_us = 0;
-    double exposed_us = 0;
-    for (const DeliveredStep& step : steps) {
-      computing_us += step.us[kComputing];
-      exposed_us += step.us[kWithoutReceive];
-    }
-    const auto count = static_cast<double>(steps.size());
-    works.push_back({.stage = StageNumber(stages, rank.rank),
-                     .rank = rank.rank,
-                     .computing_ns = static_cast<int64_t>(1e3 * computing_us / count),
-                     .exposed_ns = static_cast<int64_t>(1e3 * exposed_us / count)});
-  }
-  return works;
-}
-
-}  // namespace
-
-void ReportSteps(Ranks ranks, const std::vector<KnownGroup>& groups, Outcome& outcome) {
+void ReportSteps(Ranks ranks, Outcome& outcome) {
   double computing = 0;
   double exposed = 0;
   double free = 0;
@@ -54,17 +36,14 @@ void ReportSteps(Ranks ranks, const std::vector<KnownGroup>& groups, Outcome& ou
   std::set<std::string> steps;
   for (const RankPart& rank : ranks) {
     with_steps += rank.part.Rows<DeliveredStep>().empty() ? 0 : 1;
-    for (const DeliveredStep& step : rank.part.Rows<DeliveredStep>()) {
-      steps.insert(step.step);
-      computing += step.us[kComputing];
-      exposed += step.us[kNotOverlapped];
-      free += step.us[kFree];
+    for (const DeliveredStep* step : StepsThatCount(rank)) {
+      steps.insert(step->step);
+      computing += step->us[kComputing];
+      exposed += step->us[kNotOverlapped];
+      free += step->us[kFree];
     }
   }
   if (with_steps == 0) return;
-  const auto slow = recipes::SlowRanks(WorkOfRanks(ranks, groups));
-  outcome.findings.insert(outcome.findings.end(), slow.begin(), slow.end());
-  if (slow.empty() && with_steps > 1) AddFinding(outcome, "cluster.no_slow_rank", {}, kClusterStep);
   const double all = computing + exposed + free;
   AddFinding(outcome, "cluster.steps",
              {std::to_string(with_steps), std::to_string(steps.size()), Percent(computing, all),

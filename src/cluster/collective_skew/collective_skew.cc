@@ -152,13 +152,10 @@ void ReportSkew(const std::vector<SkewSumRow>& sums, const std::vector<SkewRow>&
   const auto worst = std::max_element(sums.begin(), sums.end(), [](const auto& a, const auto& b) {
     return a.sum_skew_ns < b.sum_skew_ns;
   });
-  recipes::Finding& finding =
-      AddFinding(outcome, "cluster.skew",
-                 {worst->type, worst->group_name, Duration(worst->median_skew_ns),
-                  Duration(worst->median_latency_ns), std::to_string(worst->last_rank),
-                  std::to_string(worst->last_count), std::to_string(worst->count)},
-                 kSkewSum);
-  finding.rank = worst->last_rank;
+  recipes::Finding& finding = AddFinding(outcome, "cluster.skew",
+                                  {worst->type, worst->group_name, Duration(worst->median_skew_ns),
+                                   Duration(worst->median_latency_ns)},
+                                  kSkewSum);
   finding.value = worst->median_skew_ns;
   finding.unit = "ns";
   const auto longest = std::max_element(rows.begin(), rows.end(), [](const auto& a, const auto& b) {
@@ -167,8 +164,7 @@ void ReportSkew(const std::vector<SkewSumRow>& sums, const std::vector<SkewRow>&
   AddFinding(
       outcome, "cluster.longest_skew",
       {longest->type, std::to_string(longest->number), longest->group_name,
-       std::to_string(longest->last_rank), Duration(static_cast<double>(longest->start_skew_ns)),
-       std::to_string(longest->first_rank)},
+       Duration(static_cast<double>(longest->start_skew_ns))},
       kSkew);
 }
 

@@ -15,12 +15,6 @@ std::string CommunicationTypeOf(const recipes::DeviceView& view, size_t index) {
   return NamedCommunicationType(view.communications[index]);
 }
 
-std::string NamedCommunicationType(const recipes::CommunicationView& shown) {
-  const size_t end = shown.name.find("__");
-  if (end == std::string::npos || !shown.name.starts_with("hcom_")) return shown.type;
-  return shown.name.substr(0, end + 1);
-}
-
 std::string GroupDigits(std::string_view communicator) {
   constexpr size_t kDigits = 3;
   std::string digits = base::ParseUint64(communicator)
@@ -28,19 +22,6 @@ std::string GroupDigits(std::string_view communicator) {
                            : std::to_string(recipes::GroupHash(communicator));
   if (digits.size() < kDigits) digits.insert(0, kDigits - digits.size(), '0');
   return digits.substr(digits.size() - kDigits);
-}
-
-bool IsComputing(const recipes::TraceData& data, const store::TaskKindRow& kind) {
-  return kind.core != store::kNone && data.Name(kind.core) != "COMMUNICATION";
-}
-
-bool IsCopy(const recipes::TraceData& data, const store::TaskKindRow& kind) {
-  return data.Name(kind.task_type) == "MEMCPY_ASYNC" || data.Name(kind.name).starts_with("Memcpy ");
-}
-
-bool IsSendOrReceive(std::string_view name) {
-  return name.find("send") != std::string_view::npos ||
-         name.find("receive") != std::string_view::npos;
 }
 
 std::string QuotedShapes(const recipes::TraceData& data, int32_t shapes) {

@@ -9,6 +9,7 @@
 
 #include "base/status.h"
 #include "recipes/trace/device_view.h"
+#include "recipes/trace/work_kinds.h"
 
 namespace sonde::cluster {
 
@@ -25,21 +26,16 @@ inline constexpr std::string_view kWantsApi =
 // vendor gives that. `index`: of data().communications.
 std::string CommunicationTypeOf(const recipes::DeviceView& view, size_t index);
 
-// The same of the name, where the vendor gives "N/A", too.
-std::string NamedCommunicationType(const recipes::CommunicationView& shown);
+// The same of the name, where the vendor says "N/A", too.
+using recipes::NamedCommunicationType;
 
 // The last three digits of the hash of a communicator, as names of operations have them. Where
 // only the hash is known it stands for the name.
 std::string GroupDigits(std::string_view communicator);
 
-// Whether tasks of this kind compute: kernels, but not those that communicate.
-bool IsComputing(const recipes::TraceData& data, const store::TaskKindRow& kind);
-
-// Whether tasks of this kind are copies of memory.
-bool IsCopy(const recipes::TraceData& data, const store::TaskKindRow& kind);
-
-// Names of operations between two ranks, as modes distinguish them from collectives.
-bool IsSendOrReceive(std::string_view name);
+using recipes::IsComputing;
+using recipes::IsCopy;
+using recipes::IsSendOrReceive;
 
 // As the vendor's tables write shapes: in quotes; "N/A" where they are unknown.
 std::string QuotedShapes(const recipes::TraceData& data, int32_t shapes);

@@ -1,13 +1,6 @@
-// slow_rank beyond the reference: which rank is slow by its own work or its own link, since when,
-// and why.
-//
-//   slow     its own work (work.h), without single long calls (outliers.h), passes the test of
-//   excess.h
-//            among the ranks of its role, and these wait, by kWaitedShare of the excess: the median
-//            one communicates longer without computing, or is longer in the collectives of a group
-//   link     it does not, but its transfers pass it (link.h)
-// What each rank does in a step is in SlowRankWork, who came last where in SlowRankArrival
-// (arrivals.h), the causes in SlowRankCause (cause.h). Pure, any thread.
+// slow_rank beyond the reference: which rank is slow, since when, and why, as every command says it
+// (recipes/slow_rank/slow_ranks.h). What each rank does in a step is in SlowRankWork, who came last
+// where in SlowRankArrival (arrivals.h), the causes in SlowRankCause (cause.h). Pure, any thread.
 #pragma once
 
 #include <array>
@@ -15,6 +8,7 @@
 
 #include "cluster/frame/mode.h"
 #include "cluster/frame/table.h"
+#include "recipes/slow_rank/slow_ranks.h"
 
 namespace sonde::cluster {
 
@@ -68,16 +62,20 @@ SONDE_CLUSTER_TABLE(SlowWorkRow, kSlowWork, "slow_rank_work", "SlowRankWork", "s
   C(lost_ns, Double, "LostNs", "", "ns", kLess, "time that each of the others lost by it")   \
   C(worst, Text, "worstOp", "", "", kLabel, "the collective in which they lost most")        \
   C(worst_ns, Double, "WorstNs", "", "ns", kLess, "lost in that")                            \
+  C(transfer_ns, Double, "TransferNs", "", "ns", kLess, "of all, when the last was there")   \
   C(ts, Int, "startNs", "-", "ns", kLabel, "begin of that on the last rank")                 \
   C(cause, OptText, "cause", "", "", kLabel, "why; NULL: its own work was no longer than usual")
 SONDE_CLUSTER_TABLE(SlowArrivalRow, kSlowArrival, "slow_rank_arrival", "SlowRankArrival",
                     "slow_rank_arrival", SONDE_COLUMNS_SLOW_ARRIVAL,
                     "who came last at the collectives of each step and group")
 
-// Appends the three tables and the sentences.
+// Appends the three tables and the sentences. Of each part: its row of
+// recipes::slow_rank::RankWork.
 void Explain(std::span<const RankPart> ranks, Outcome& outcome);
 
-// Whether a sentence is one of Explain's that name a slow rank and why.
-bool TellsOfCause(const recipes::Finding& finding);
+// Whether a sentence is one of Explain's that name a slow rank or link and why.
+inline bool TellsOfCause(const recipes::Finding& finding) {
+  return recipes::slow_rank::NamesCause(finding);
+}
 
 }  // namespace sonde::cluster

@@ -1,100 +1,55 @@
+// The mode shows what the rule of all commands found (recipes/slow_rank/slow_ranks_test.cc).
 #include "cluster/slow_rank/reasons.h"
 
 #include <gtest/gtest.h>
 
-#include "cluster/slow_rank/outliers.h"
-
 namespace sonde::cluster {
 namespace {
 
-constexpr int64_t kCallNs = 100'000;
-constexpr int64_t kWaitNs = 50'000;
-constexpr int32_t kGroupOf = 4;
+using recipes::slow_rank::RankWork;
+using recipes::slow_rank::WorkFacts;
+using recipes::slow_rank::WorkStep;
 
-// Ranks that call one kernel `calls` times a step, and then meet in groups of four.
-class Job {
- public:
-  Job(int32_t ranks, int32_t steps, int64_t calls) {
-    for (int32_t rank = 0; rank < ranks; ++rank) AddRank(rank, steps, calls);
-  }
-
-  // Some calls of a step take longer, together by `ns`, the longest of them by `longest_ns`.
-  void Lengthen(int32_t rank, size_t step, int64_t ns, int64_t longest_ns) {
-    Part& part = ranks_[static_cast<size_t>(rank)].part;
-    part.Rows<WorkStep>()[step].compute_ns += ns;
-    part.Rows<WorkTasks>()[step].dur_ns += ns;
-    part.Rows<WorkTasks>()[step].longest_ns += longest_ns;
-    for (RankPart& other : ranks_) {  // of its group
-      if (other.rank == rank || other.rank / kGroupOf != rank / kGroupOf) continue;
-      other.part.Rows<WorkStep>()[step].exposed_ns += ns;
-      other.part.Rows<WorkCollective>()[step].dur_ns += ns;
+// Ranks of one step; the others wait for what the second one computes longer.
+std::vector<RankPart> RanksOf(int32_t count, int64_t longer_ns) {
+  std::vector<RankPart> ranks;
+  for (int32_t rank = 0; rank < count; ++rank) {
+    RankWork work{.rank = rank};
+    work.Rows<WorkFacts>().push_back({});
+    for (int64_t step = 0; step < 3; ++step) {
+      work.Rows<WorkStep>().push_back({.step = step,
+                                       .compute_ns = 1'000'000 + (rank == 1 ? longer_ns : 0),
+                                       .exposed_ns = rank == 1 ? 0 : longer_ns});
     }
+    RankPart& part = ranks.emplace_back(RankPart{.rank = rank, .path = "", .part = {}});
+    part.part.Rows<RankWork>().push_back(std::move(work));
   }
-
-  std::vector<int32_t> SlowRanks() const {
-    Outcome outcome;
-    Explain(ranks_, outcome);
-    std::vector<int32_t> slow;
-    for (const recipes::Finding& finding : outcome.findings) {
-      if (TellsOfCause(finding)) slow.push_back(static_cast<int32_t>(finding.rank));
-    }
-    return slow;
-  }
-
-  const RankPart& at(size_t rank) const { return ranks_[rank]; }
-
- private:
-  void AddRank(int32_t rank, int32_t steps, int64_t calls) {
-    Part part;
-    part.Rows<WorkFacts>().push_back({});
-    const std::string group = "group " + std::to_string(rank / kGroupOf);
-    for (const std::string& text : {std::string("MatMul"), std::string("\"8,8\""), group}) {
-      part.Rows<WorkText>().push_back({text});
-    }
-    for (int32_t step = 0; step < steps; ++step) {
-      part.Rows<WorkStep>().push_back(
-          {.step = step, .compute_ns = calls * kCallNs, .exposed_ns = kWaitNs});
-      part.Rows<WorkTasks>().push_back({.step = step,
-                                        .name = 0,
-                                        .shapes = 1,
-                                        .count = calls,
-                                        .dur_ns = calls * kCallNs,
-                                        .longest_ns = kCallNs});
-      part.Rows<WorkCollective>().push_back(
-          {.step = step, .group = 2, .type = 0, .name = 0, .dur_ns = kWaitNs});
-    }
-    ranks_.push_back({rank, "", std::move(part)});
-  }
-
-  std::vector<RankPart> ranks_;
-};
-
-TEST(OutliersOf, IsTheLongestCallWithoutTheOthersOfItsKind) {
-  Job job(kGroupOf, 3, 10);
-  job.Lengthen(1, 2, 70'000, 70'000);
-  EXPECT_EQ(OutliersOf(RankOfJob(job.at(1))), (std::vector<int64_t>{0, 0, 70'000}));
-  EXPECT_EQ(OutliersOf(RankOfJob(job.at(0))), (std::vector<int64_t>{0, 0, 0}));
+  return ranks;
 }
 
-TEST(OutliersOf, TakesNothingOfAKindThatIsCalledOnce) {
-  const Job job(kGroupOf, 1, 1);
-  EXPECT_EQ(OutliersOf(RankOfJob(job.at(1))), (std::vector<int64_t>{0}));
+TEST(Explain, BeginsWithTheAnswerAndShowsIt) {
+  Outcome outcome;
+  Explain(RanksOf(4, 50'000), outcome);
+  ASSERT_EQ(outcome.tables.size(), 3U);
+  EXPECT_EQ(&outcome.tables[0].info(), &kSlowCause);
+  EXPECT_EQ(outcome.tables[0].rows(), 1U);
+  EXPECT_EQ(outcome.tables[1].rows(), 12U);
+  ASSERT_EQ(outcome.findings.size(), 1U);
+  EXPECT_TRUE(TellsOfCause(outcome.findings[0]));
+  EXPECT_EQ(outcome.findings[0].rank, 1);
+  EXPECT_EQ(outcome.findings[0].evidence, "SELECT * FROM SlowRankCause WHERE rankId = 1");
 }
 
-TEST(Explain, DoesNotAccuseARankOfOneLongCall) {
-  Job job(kGroupOf, 3, 10);
-  job.Lengthen(1, 2, 80'000, 80'000);  // 8 % of the step
-  EXPECT_TRUE(job.SlowRanks().empty());
-  job.Lengthen(1, 0, 80'000, 80'000);  // and in another step, too
-  job.Lengthen(1, 1, 80'000, 80'000);
-  EXPECT_EQ(job.SlowRanks(), (std::vector<int32_t>{1}));
-}
-
-TEST(Explain, FindsARankForWhichItsGroupAloneWaits) {
-  Job job(10 * kGroupOf, 3, 10);
-  EXPECT_TRUE(job.SlowRanks().empty());
-  for (const size_t step : {0U, 1U, 2U}) job.Lengthen(9, step, 50'000, 5'000);
-  EXPECT_EQ(job.SlowRanks(), (std::vector<int32_t>{9}));
+TEST(Explain, SaysThatNobodyIsSlow) {
+  Outcome outcome;
+  Explain(RanksOf(4, 10'000), outcome);
+  EXPECT_EQ(outcome.tables[0].rows(), 0U);
+  ASSERT_EQ(outcome.findings.size(), 1U);
+  EXPECT_EQ(outcome.findings[0].text_key, "cluster.no_slow_work");
+  Outcome alone;
+  Explain(RanksOf(1, 0), alone);
+  ASSERT_EQ(alone.findings.size(), 1U);
+  EXPECT_EQ(alone.findings[0].text_key, "cluster.no_peers");
 }
 
 }  // namespace

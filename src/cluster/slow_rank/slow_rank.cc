@@ -11,7 +11,6 @@
 #include "cluster/frame/facts.h"
 #include "cluster/frame/host_calls.h"
 #include "cluster/slow_rank/reasons.h"
-#include "cluster/slow_rank/work.h"
 
 namespace sonde::cluster {
 namespace {
@@ -37,7 +36,13 @@ Status MapSlowRank(const RankInput& rank, Part& part) {
            static_cast<double>(rank.view.EndNs(op) - op.ts) / 1e3});
     });
   }
-  return data.communications.empty() ? Status() : MapWork(rank, part);
+  if (data.communications.empty()) return {};
+  auto work = recipes::slow_rank::WorkOf(rank.view, rank.options.step_id);
+  work.rank = rank.rank;
+  if (!work.Rows<recipes::slow_rank::WorkStep>().empty()) {
+    part.Rows<recipes::slow_rank::RankWork>().push_back(std::move(work));
+  }
+  return {};
 }
 
 // Critical values of Dixon's test for 3 to 100 values, one-sided, 99.5 %.
@@ -131,19 +136,7 @@ Status ReduceSlowRank(std::span<const RankPart> ranks, const ModeOptions& /*opti
   std::stable_sort(found.ops.begin(), found.ops.end(),
                    [](const auto& a, const auto& b) { return a.ts < b.ts; });
   outcome.tables = {TableOf(kSlowRank, rows), TableOf(kSlowOp, found.ops)};
-  if (rows.empty()) AddFinding(outcome, "cluster.no_last_rank", {}, kSlowRank);
-  for (const SlowRankRow& row : rows) {
-    const std::string rank = std::to_string(row.rank);
-    const auto first = std::find_if(found.ops.begin(), found.ops.end(), [&](const auto& op) {
-      const auto list = base::Split(op.ranks, ',');
-      return std::find(list.begin(), list.end(), rank) != list.end();
-    });
-    recipes::Finding& finding = AddFinding(
-        outcome, "cluster.last_rank", {rank, std::to_string(row.votes), first->op_name}, kSlowRank);
-    finding.severity = "warning";
-    finding.rank = row.rank;
-    finding.value = static_cast<double>(row.votes);
-  }
+  // The votes stay a table: of ranks that only differ by chance one comes last, too.
   Explain(ranks, outcome);
   return {};
 }
@@ -166,14 +159,14 @@ std::vector<size_t> SlowPlaces(const std::vector<double>& durations) {
 }
 
 extern const Mode kSlowRankMode;
-constexpr Mode kSlowRankMode = {
-    .name = "slow_rank",
-    .folder = "SlowRankAnalysis",
-    .summary = "Ranks that others wait for, since when, and why",
-    .tables = kSlowRankTables,
-    .needs = recipes::Reads<store::CommunicationOpRow>() | HostCallNeeds() | WorkNeeds(),
-    .wants = kWantsCommunication,
-    .map = &MapSlowRank,
-    .reduce = &ReduceSlowRank};
+constexpr Mode kSlowRankMode = {.name = "slow_rank",
+                                .folder = "SlowRankAnalysis",
+                                .summary = "Ranks that others wait for, since when, and why",
+                                .tables = kSlowRankTables,
+                                .needs = recipes::Reads<store::CommunicationOpRow>() |
+                                         HostCallNeeds() | recipes::slow_rank::WorkNeeds(),
+                                .wants = kWantsCommunication,
+                                .map = &MapSlowRank,
+                                .reduce = &ReduceSlowRank};
 
 }  // namespace sonde::cluster

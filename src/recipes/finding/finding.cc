@@ -263,6 +263,6 @@ constexpr Recipe kFindingRecipe = {
     .needs = kFindingNeeds,
     .run = &RunFinding,
     .together = []() -> std::unique_ptr<Together> { return std::make_unique<SlowRanksOfJob>(); },
-    .needs_together = kFindingNeeds.WithDeviceTimes()};
+    .needs_together = kSlowRankNeeds};
 
 }  // namespace sonde::recipes

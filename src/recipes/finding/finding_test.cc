@@ -7,58 +7,9 @@
 #include <set>
 
 #include "base/files.h"
-#include "recipes/finding/slow_rank.h"
 
 namespace sonde::recipes {
 namespace {
-
-constexpr int64_t kMs = 1'000'000;
-
-std::vector<int64_t> Slow(const std::vector<RankWork>& ranks) {
-  std::vector<int64_t> found;
-  for (const Finding& finding : SlowRanks(ranks)) found.push_back(finding.rank);
-  return found;
-}
-
-TEST(SlowRank, IsTheOneThatTheOthersWaitFor) {
-  const std::vector<RankWork> ranks = {
-      {0, 0, 0, 100 * kMs, 60 * kMs}, {0, 0, 1, 160 * kMs, 0}, {0, 0, 2, 102 * kMs, 58 * kMs}};
-  const auto found = SlowRanks(ranks);
-  ASSERT_EQ(found.size(), 1U);
-  EXPECT_EQ(found[0].rank, 1);
-  EXPECT_NEAR(found[0].value, 100 * (160.0 / 102 - 1), 1e-9);
-  EXPECT_EQ(TextOf(found[0], Language::kEnglish),
-            "rank 1 is slow: it computes 56.8 % longer than the median rank of its stage, and the "
-            "others wait for it");
-  EXPECT_NE(TextOf(found[0], Language::kChinese).find("rank 1 较慢"), std::string::npos);
-}
-
-TEST(SlowRank, NoRankIsSlowWithoutEvidence) {
-  EXPECT_EQ(Slow({{0, 0, 0, 100 * kMs, 10 * kMs}, {0, 0, 1, 160 * kMs, 8 * kMs}}),
-            std::vector<int64_t>())
-      << "the other does not wait";
-  EXPECT_EQ(Slow({{0, 0, 0, 1 * kMs, 60 * kMs}, {1, 0, 1, 235 * kMs, 0}}), std::vector<int64_t>())
-      << "two runs";
-  EXPECT_EQ(Slow({{0, 0, 0, 100 * kMs, 60 * kMs}, {0, 1, 1, 160 * kMs, 0}}), std::vector<int64_t>())
-      << "stages of a pipeline";
-  EXPECT_EQ(Slow({{0, 0, 0, 100 * kMs, 4 * kMs}, {0, 0, 1, 104 * kMs, 0}}), std::vector<int64_t>())
-      << "below the limit";
-  EXPECT_EQ(Slow({{0, 0, 0, 100 * kMs, 60 * kMs}, {0, 0, 0, 160 * kMs, 0}}), std::vector<int64_t>())
-      << "one rank twice: two runs that cannot be distinguished";
-  EXPECT_EQ(Slow({{0, 0, -1, 100 * kMs, 60 * kMs}, {0, 0, -1, 160 * kMs, 0}}),
-            std::vector<int64_t>());
-  EXPECT_EQ(Slow({{0, 0, 0, 0, 60 * kMs}, {0, 0, 1, 160 * kMs, 0}}), std::vector<int64_t>())
-      << "nothing was recorded of its computing";
-  EXPECT_EQ(Slow({}), std::vector<int64_t>());
-}
-
-TEST(SlowRank, EachStageIsComparedByItself) {
-  EXPECT_EQ(Slow({{0, 0, 0, 100 * kMs, 70 * kMs},
-                  {0, 0, 1, 170 * kMs, 0},
-                  {0, 1, 2, 300 * kMs, 1 * kMs},
-                  {0, 1, 3, 301 * kMs, 0}}),
-            std::vector<int64_t>({1}));
-}
 
 struct Text {
   std::string_view key;

@@ -12,8 +12,8 @@ struct Limit {
   std::string_view source;
 };
 
-inline constexpr Limit kSlowRankShare = {
-    0.05, "", "the advisor of msprof-analyze names slow ranks from (max - min) / mean > 0.05 on"};
+inline constexpr Limit kUnevenShare = {
+    0.05, "", "the advisor of msprof-analyze names uneven ranks from (max - min) / mean > 0.05 on"};
 inline constexpr Limit kWaitedShare = {
     0.5, "",
     "of what it computes longer, others must have waited half: noise does not make ranks wait"};

@@ -6,42 +6,39 @@
 #include "recipes/memory_summary/memory_summary.h"
 #include "recipes/op_statistic/op_statistic.h"
 #include "recipes/top_modules/top_modules.h"
+#include "recipes/trace/counted_steps.h"
 
 namespace sonde::recipes {
 namespace {
 
-// Mean over all steps of all devices of the rank.
-StepTraceRow MeanStep(const DeviceView& view, int64_t& count) {
+DeviceSteps StepsOf(const DeviceView& view, size_t place) {
+  const Device& device = view.devices[place];
   constexpr int64_t StepTraceRow::* kMembers[] = {
       &StepTraceRow::computing_ns,  &StepTraceRow::not_overlapped_ns,
       &StepTraceRow::overlapped_ns, &StepTraceRow::communication_ns,
       &StepTraceRow::free_ns,       &StepTraceRow::stage_ns,
       &StepTraceRow::bubble_ns,     &StepTraceRow::not_overlapped_without_receive_ns,
       &StepTraceRow::preparing_ns};
-  StepTraceRow mean;
-  count = 0;
-  for (const Device& device : view.devices) {
-    for (const StepTraceRow& step : device.steps) {
-      for (const auto member : kMembers) mean.*member += step.*member;
-      ++count;
-    }
+  std::vector<StepLength> lengths;
+  for (const StepTraceRow& step : device.steps) {
+    lengths.push_back({.ns = step.computing_ns + step.not_overlapped_ns + step.free_ns});
   }
-  if (count > 0) {
-    for (const auto member : kMembers) mean.*member /= count;
+  const CountedSteps counted = CountSteps(lengths);
+  const std::vector<CopyTimes> copies = CopyTimesOf(view, place);
+  DeviceSteps steps{.device_id = device.device_id};
+  for (size_t i = 0; i < device.steps.size(); ++i) {
+    ++(counted.Has(i) ? steps.count : steps.left_out);
+    if (!counted.Has(i)) continue;
+    for (const auto member : kMembers) steps.mean.*member += device.steps[i].*member;
+    if (i < copies.size()) steps.mean_copies.copying_ns += copies[i].copying_ns;
+    if (i < copies.size()) steps.mean_copies.idle_ns += copies[i].idle_ns;
   }
-  return mean;
-}
-
-CopyTimes MeanCopies(const DeviceView& view, int64_t step_count) {
-  CopyTimes mean;
-  for (size_t device = 0; device < view.devices.size(); ++device) {
-    for (const CopyTimes& step : CopyTimesOf(view, device)) {
-      mean.copying_ns += step.copying_ns;
-      mean.idle_ns += step.idle_ns;
-    }
+  if (steps.count > 0) {
+    for (const auto member : kMembers) steps.mean.*member /= steps.count;
+    steps.mean_copies.copying_ns /= steps.count;
+    steps.mean_copies.idle_ns /= steps.count;
   }
-  if (step_count == 0) return {};
-  return {mean.copying_ns / step_count, mean.idle_ns / step_count};
+  return steps;
 }
 
 // Of the device that needed most.
@@ -74,8 +71,7 @@ RankSummary Summarise(const DeviceView& view) {
       ++summary.operator_count;
     }
   }
-  summary.mean_step = MeanStep(view, summary.step_count);
-  summary.mean_copies = MeanCopies(view, summary.step_count);
+  for (size_t i = 0; i < view.devices.size(); ++i) summary.devices.push_back(StepsOf(view, i));
   for (const CopySum& sum : SumCopies(view)) {
     summary.copies.push_back({std::string(sum.direction), sum.count, sum.total_ns});
   }

@@ -1,9 +1,10 @@
 // Summary of one rank in a few numbers: for the terminal after `sonde analyse` and the first page
 // of the viewer.
 //
-// Times of steps are means over the steps (over the whole capture where it has none). Operators are
-// those of the device by type, modules by path. Memory: the greatest total that the allocator
-// reported. Units: nanoseconds, bytes. Pure, any thread.
+// Times of steps are means over the steps that count (trace/counted_steps.h; over the whole capture
+// where it has none), of each device. Operators are those of the device by type, modules by path.
+// Memory: the greatest total that the allocator reported. Units: nanoseconds, bytes. Pure, any
+// thread.
 #pragma once
 
 #include <cstdint>
@@ -26,14 +27,20 @@ struct NamedTime {
   int64_t total_ns = 0;
 };
 
+struct DeviceSteps {
+  int64_t device_id = 0;
+  int64_t count = 0;     // steps that count
+  int64_t left_out = 0;  // fragments and warm-up
+  StepTraceRow mean = {};
+  CopyTimes mean_copies = {};
+};
+
 struct RankSummary {
   std::optional<int64_t> rank;
   int64_t pid = 0;         // of the operating system; 0: unknown
   bool is_worker = false;  // a helper process of a rank, such as a data loader's
   int64_t operator_count = 0;
-  int64_t step_count = 0;
-  StepTraceRow mean_step;
-  CopyTimes mean_copies;             // of the same steps
+  std::vector<DeviceSteps> devices;
   std::vector<NamedTime> operators;  // by total, descending
   std::vector<NamedTime> modules;
   std::vector<NamedTime> copies;     // by direction

@@ -36,7 +36,7 @@ Result<std::vector<Found>> FindingsOf(const std::vector<std::shared_ptr<const Tr
     missing[at]->findings.store(found[places[at]]);
     return {};
   };
-  for (const Status& status : OverTraces(missing, recipes::kFindingNeeds.WithDeviceTimes(), find)) {
+  for (const Status& status : OverTraces(missing, recipes::kSlowRankNeeds, find)) {
     SONDE_RETURN_IF_ERROR(status);
   }
   return found;

@@ -1,7 +1,5 @@
-import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 
-import { api } from "../../api/client";
 import { CellMap, type Place } from "../../app/CellMap";
 import { labelOf } from "../../app/cells";
 import { useApp, useAppState } from "../../app/context";
@@ -9,7 +7,6 @@ import { DataTable } from "../../app/DataTable";
 import { Empty } from "../../app/Empty";
 import { showStep } from "../../app/showStep";
 import { type OfMode, Sentences, answerOf, useCluster } from "../../app/useCluster";
-import { useVersions } from "../../app/useTable";
 import type { View } from "../../app/view";
 import { mix } from "../../base/color";
 import { formatDuration } from "../../base/format";
@@ -143,23 +140,11 @@ function HeatMap({ of, table }: { of: OfMode; table: ClusterTableMessage }) {
   );
 }
 
-/** Findings of the job's rule on slow ranks, which is no mode. */
-function useSlowRanks() {
-  const language = useAppState((s) => s.language);
-  const versions = useVersions();
-  const asked = useQuery({
-    queryKey: ["findings", language, versions],
-    queryFn: ({ signal }) => api.findings(language, signal),
-  });
-  return useMemo(() => asked.data?.filter(({ rule }) => rule === "slow_rank") ?? [], [asked.data]);
-}
-
 function Ranks() {
   const { store, actions, t } = useApp();
   const summary = useCluster("cluster_time_summary");
   const late = useCluster("slow_rank");
   const skew = useCluster("collective_skew");
-  const slow = useSlowRanks();
   const table = summary.table("ClusterTimeSummary");
   const number = (row: readonly unknown[], name: string) =>
     Number(row[table!.columns.findIndex((column) => column.name === name)]);
@@ -167,8 +152,8 @@ function Ranks() {
   if (!table) return summary.failed.error ? <Sentences of={[summary]} /> : <Empty title={t("cluster.busy")} help="" />;
   return (
     <div className="page">
-      <div className="statements">
-        <Sentences of={[late, summary, skew]} others={slow} />
+      <div className="said">
+        <Sentences of={[late, summary, skew]} />
       </div>
       <HeatMap of={{ ...summary, message: late.message }} table={table} />
       <DataTable

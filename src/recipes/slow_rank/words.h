@@ -6,13 +6,17 @@
 #include <string>
 #include <vector>
 
-#include "cluster/slow_rank/cause.h"
+#include "recipes/slow_rank/cause.h"
 
-namespace sonde::cluster {
+namespace sonde::recipes::slow_rank {
+
+std::string Fixed(double value, int decimals);
+// "3.21 ms".
+std::string Duration(double ns);
 
 // "since step 12"; `steps`: the numbers of all.
 std::string SinceText(const Excess& excess, const std::vector<int64_t>& steps);
 
 std::string CauseText(const Cause& cause);
 
-}  // namespace sonde::cluster
+}  // namespace sonde::recipes::slow_rank

@@ -1,4 +1,5 @@
-// What a rank itself did in each step, apart from its waiting for others: the map of slow_rank.
+// What a rank itself did in each step that counts (trace/counted_steps.h), apart from its waiting
+// for others.
 //
 //   step       on the device: from the step's begin on the host, or the end of the work that was
 //              launched before it, whichever is later, to the same of the next one. Without steps
@@ -9,17 +10,20 @@
 //   late       idle time before work that the host launched after it had begun, or of which the
 //              launch is not known
 //   host       time of host slices, without that of those they enclose, while the device idled
-// Texts of a rank are kept once (WorkText) and named by their place. Units: nanoseconds. Pure, any
-// thread.
+// Texts of a rank are kept once (WorkText) and named by their place; rows of a step by the place of
+// the step. Units: nanoseconds. Pure, any thread.
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <tuple>
+#include <vector>
 
-#include "cluster/frame/host_calls.h"
-#include "cluster/frame/mode.h"
+#include "recipes/trace/device_view.h"
+#include "recipes/trace/host_calls.h"
+#include "recipes/trace/needs.h"
 
-namespace sonde::cluster {
+namespace sonde::recipes::slow_rank {
 
 struct WorkText {
   std::string text = {};
@@ -29,6 +33,7 @@ struct WorkText {
 struct WorkFacts {
   int64_t stage = -1;          // its place in its group of the pipeline; -1: not known
   std::string transfers = {};  // how it begins to send and receive, and with how many partners
+  int64_t world = -1;          // ranks of the job; -1: not known
 };
 
 // Rows below refer to it by its place.
@@ -88,14 +93,34 @@ struct WorkCollective {
   int64_t size_bytes = -1;
 };
 
-constexpr recipes::Needs WorkNeeds() {
-  return (recipes::Reads<store::DeviceTaskRow, store::CommunicationOpRow,
-                         store::CommunicationGroupRow, store::StepRow, store::CounterRow,
-                         store::FrameworkOpRow, store::OpSignatureRow>() |
+constexpr Needs WorkNeeds() {
+  return (Reads<store::DeviceTaskRow, store::CommunicationOpRow, store::CommunicationGroupRow,
+                store::StepRow, store::CounterRow, store::FrameworkOpRow, store::OpSignatureRow>() |
           LaunchTimes::kNeeds)
       .WithOrder();
 }
 
-Status MapWork(const RankInput& rank, Part& part);
+struct RankWork {
+  int64_t run = 0;     // traces of one launch have one number
+  int64_t rank = -1;   // global; -1: not known
+  int64_t trace = -1;  // for Finding::trace
+  std::tuple<std::vector<WorkText>, std::vector<WorkFacts>, std::vector<WorkStep>,
+             std::vector<WorkTasks>, std::vector<WorkHost>, std::vector<WorkSegment>,
+             std::vector<WorkCollective>>
+      rows = {};
 
-}  // namespace sonde::cluster
+  template <class Row>
+  std::vector<Row>& Rows() {
+    return std::get<std::vector<Row>>(rows);
+  }
+  template <class Row>
+  const std::vector<Row>& Rows() const {
+    return std::get<std::vector<Row>>(rows);
+  }
+};
+
+// `step_id`: of the only step that is wanted; -1: all. Without rows where no device work was
+// recorded.
+RankWork WorkOf(const DeviceView& view, int64_t step_id = -1);
+
+}  // namespace sonde::recipes::slow_rank

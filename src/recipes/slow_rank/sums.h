@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "cluster/slow_rank/excess.h"
-#include "cluster/slow_rank/job.h"
+#include "recipes/slow_rank/excess.h"
+#include "recipes/slow_rank/job.h"
 
-namespace sonde::cluster {
+namespace sonde::recipes::slow_rank {
 
 struct TaskSum {
   double count = 0;
@@ -45,4 +45,4 @@ double MedianOf(const std::vector<RankSums>& ranks, const Get& get) {
   return values.empty() ? 0 : MedianOf(std::move(values));
 }
 
-}  // namespace sonde::cluster
+}  // namespace sonde::recipes::slow_rank

@@ -1,4 +1,4 @@
-#include "cluster/slow_rank/job.h"
+#include "recipes/slow_rank/job.h"
 
 #include <algorithm>
 #include <map>
@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "base/strings.h"
-#include "cluster/slow_rank/outliers.h"
+#include "recipes/slow_rank/outliers.h"
 
-namespace sonde::cluster {
+namespace sonde::recipes::slow_rank {
 namespace {
 
 constexpr double kAlikeShare = 0.5;
@@ -49,10 +49,10 @@ void SetSteps(Role& role) {
 
 }  // namespace
 
-std::vector<Role> RolesOf(std::span<const RankPart> ranks) {
+std::vector<Role> RolesOf(std::span<const RankWork* const> ranks) {
   std::map<std::string, std::vector<std::pair<Names, Role>>> kinds;
-  for (const RankPart& part : ranks) {
-    const RankOfJob rank(part);
+  for (const RankWork* work : ranks) {
+    const RankOfJob rank(*work);
     if (rank.Rows<WorkFacts>().empty() || rank.Rows<WorkStep>().empty()) continue;
     const WorkFacts& facts = rank.Rows<WorkFacts>().front();
     auto& list = kinds[base::Concat(std::to_string(facts.stage), " ", facts.transfers)];
@@ -73,4 +73,4 @@ std::vector<Role> RolesOf(std::span<const RankPart> ranks) {
   return roles;
 }
 
-}  // namespace sonde::cluster
+}  // namespace sonde::recipes::slow_rank

@@ -1,14 +1,15 @@
-#include "cluster/slow_rank/cause.h"
+#include "recipes/slow_rank/cause.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <set>
 
-#include "cluster/slow_rank/kernels.h"
-#include "cluster/slow_rank/sums.h"
+#include "base/strings.h"
+#include "recipes/slow_rank/kernels.h"
+#include "recipes/slow_rank/sums.h"
 
-namespace sonde::cluster {
+namespace sonde::recipes::slow_rank {
 namespace {
 
 constexpr double kLowerFrequency = 0.5;  // of the slowdown
@@ -94,7 +95,7 @@ Cause SlowerCause(const KernelShares& kernels, const RankSums& own,
               .own = slowest.own_per_call,
               .others = slowest.per_call,
               .calls = slowest.common,
-              .factor = slowest.common_ns > 0 ? slowest.slower_ns / slowest.common_ns : 0,
+              .factor = slowest.per_call > 0 ? slowest.own_per_call / slowest.per_call - 1 : 0,
               .ts = slowest.ts};
   const double mhz = MedianOf(others, [](const RankSums& rank) { return rank.mhz; });
   if (!IsFrequency(kernels, own, mhz)) return cause;
@@ -163,4 +164,4 @@ std::vector<Cause> CausesOf(const Role& role, const Excess& excess,
   return causes;
 }
 
-}  // namespace sonde::cluster
+}  // namespace sonde::recipes::slow_rank

@@ -1,14 +1,14 @@
-#include "cluster/slow_rank/arrivals.h"
+#include "recipes/slow_rank/arrivals.h"
 
 #include <algorithm>
 #include <map>
 #include <tuple>
 #include <utility>
 
-#include "cluster/slow_rank/excess.h"
-#include "cluster/slow_rank/job.h"
+#include "recipes/slow_rank/excess.h"
+#include "recipes/slow_rank/job.h"
 
-namespace sonde::cluster {
+namespace sonde::recipes::slow_rank {
 namespace {
 
 struct Member {
@@ -21,10 +21,10 @@ using Operations = std::vector<std::vector<Member>>;
 using ByType = std::map<std::string_view, Operations>;
 using ByGroup = std::map<std::pair<int64_t, std::string_view>, ByType>;  // step, group
 
-ByGroup GroupsOf(std::span<const RankPart> ranks) {
+ByGroup GroupsOf(std::span<const RankWork* const> ranks) {
   ByGroup groups;
-  for (const RankPart& part : ranks) {
-    const RankOfJob rank(part);
+  for (const RankWork* work : ranks) {
+    const RankOfJob rank(*work);
     std::map<std::tuple<int32_t, int32_t, int32_t>, size_t> numbers;
     for (const WorkCollective& op : rank.Rows<WorkCollective>()) {
       if (op.is_p2p) continue;
@@ -45,7 +45,8 @@ struct Lost {
   Member worst;
 };
 
-void Add(const std::vector<Member>& members, std::map<int32_t, Lost>& lost) {
+// Returns the time of the last one.
+double Add(const std::vector<Member>& members, std::map<int32_t, Lost>& lost) {
   const auto last = std::min_element(
       members.begin(), members.end(),
       [](const Member& a, const Member& b) { return a.op->dur_ns < b.op->dur_ns; });
@@ -57,14 +58,16 @@ void Add(const std::vector<Member>& members, std::map<int32_t, Lost>& lost) {
   Lost& of_last = lost[last->rank];
   of_last.ns += ns;
   ++of_last.count;
-  if (ns <= of_last.worst_ns) return;
-  of_last.worst_ns = ns;
-  of_last.worst = *last;
+  if (ns > of_last.worst_ns) {
+    of_last.worst_ns = ns;
+    of_last.worst = *last;
+  }
+  return static_cast<double>(last->op->dur_ns);
 }
 
 }  // namespace
 
-std::vector<Arrival> ArrivalsOf(std::span<const RankPart> ranks) {
+std::vector<Arrival> ArrivalsOf(std::span<const RankWork* const> ranks) {
   std::vector<Arrival> arrivals;
   for (const auto& [key, types] : GroupsOf(ranks)) {
     size_t most = 0;
@@ -78,7 +81,7 @@ std::vector<Arrival> ArrivalsOf(std::span<const RankPart> ranks) {
       for (const auto& members : list) {
         if (members.size() < most || most < 2) continue;
         ++arrival.collectives;
-        Add(members, lost);
+        arrival.transfer_ns += Add(members, lost);
       }
     }
     const auto worst = std::max_element(lost.begin(), lost.end(), [](const auto& a, const auto& b) {
@@ -96,4 +99,4 @@ std::vector<Arrival> ArrivalsOf(std::span<const RankPart> ranks) {
   return arrivals;
 }
 
-}  // namespace sonde::cluster
+}  // namespace sonde::recipes::slow_rank

@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "cluster/frame/mode.h"
+#include "recipes/slow_rank/work.h"
 
-namespace sonde::cluster {
+namespace sonde::recipes::slow_rank {
 
 struct Arrival {
   int64_t step = -1;
@@ -25,9 +25,10 @@ struct Arrival {
   double lost_ns = 0;      // by it, of each of the others
   std::string worst = {};  // its collective in which most is lost
   double worst_ns = 0;
-  int64_t ts = 0;  // begin of it on that rank
+  double transfer_ns = 0;  // of all: from when the last was there, the least time of its ranks
+  int64_t ts = 0;          // begin of it on that rank
 };
 
-std::vector<Arrival> ArrivalsOf(std::span<const RankPart> ranks);
+std::vector<Arrival> ArrivalsOf(std::span<const RankWork* const> ranks);
 
-}  // namespace sonde::cluster
+}  // namespace sonde::recipes::slow_rank

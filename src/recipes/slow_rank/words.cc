@@ -1,10 +1,10 @@
-#include "cluster/slow_rank/words.h"
+#include "recipes/slow_rank/words.h"
+
+#include <charconv>
 
 #include "base/strings.h"
-#include "cluster/frame/add_finding.h"
-#include "cluster/frame/facts.h"
 
-namespace sonde::cluster {
+namespace sonde::recipes::slow_rank {
 namespace {
 
 using base::Concat;
@@ -80,6 +80,15 @@ std::string MoreText(const Cause& cause) {
 
 }  // namespace
 
+std::string Fixed(double value, int decimals) {
+  char buffer[400];
+  const auto end =
+      std::to_chars(buffer, buffer + sizeof(buffer), value, std::chars_format::fixed, decimals);
+  return {buffer, end.ptr};
+}
+
+std::string Duration(double ns) { return base::FormatDuration(static_cast<int64_t>(ns)); }
+
 std::string SinceText(const Excess& excess, const std::vector<int64_t>& steps) {
   const int64_t first = steps[excess.steps.front()];
   if (steps.size() == 1) {
@@ -117,4 +126,4 @@ std::string CauseText(const Cause& cause) {
   return {};
 }
 
-}  // namespace sonde::cluster
+}  // namespace sonde::recipes::slow_rank

@@ -1,11 +1,11 @@
-#include "cluster/slow_rank/kernels.h"
+#include "recipes/slow_rank/kernels.h"
 
 #include <algorithm>
 #include <set>
 
-#include "cluster/slow_rank/outliers.h"
+#include "recipes/slow_rank/outliers.h"
 
-namespace sonde::cluster {
+namespace sonde::recipes::slow_rank {
 namespace {
 
 using ByShapes = std::map<std::string_view, TaskSum>;
@@ -142,4 +142,4 @@ KernelShares ShareKernels(const RankSums& own, const std::vector<RankSums>& othe
   return all;
 }
 
-}  // namespace sonde::cluster
+}  // namespace sonde::recipes::slow_rank

@@ -11,9 +11,9 @@
 #include <optional>
 #include <vector>
 
-#include "cluster/slow_rank/cause.h"
+#include "recipes/slow_rank/cause.h"
 
-namespace sonde::cluster {
+namespace sonde::recipes::slow_rank {
 
 inline constexpr double kLinkShare = 0.1;
 
@@ -24,4 +24,4 @@ struct SlowLinkCause {
 
 std::vector<SlowLinkCause> SlowLinksOf(const Role& role);
 
-}  // namespace sonde::cluster
+}  // namespace sonde::recipes::slow_rank

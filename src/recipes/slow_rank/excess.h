@@ -19,10 +19,10 @@
 #include <cstddef>
 #include <vector>
 
-namespace sonde::cluster {
+namespace sonde::recipes::slow_rank {
 
 inline constexpr double kExcessShare = 0.02;
-inline constexpr double kSumShare = 0.01;
+inline constexpr double kSumShare = 0.02;
 inline constexpr double kFewShare = 0.05;
 inline constexpr double kBeforeShare = 0.3;
 inline constexpr double kSpreadFloor = 0.0045;
@@ -46,4 +46,4 @@ std::vector<Excess> FindExcesses(const std::vector<std::vector<double>>& values)
 // Median; of values in any order, not empty.
 double MedianOf(std::vector<double> values);
 
-}  // namespace sonde::cluster
+}  // namespace sonde::recipes::slow_rank

@@ -5,7 +5,7 @@
 //            sending and receiving. Of these, those that run the same kinds of kernels (by half of
 //            the names that either has)
 //   steps    those that all ranks of a role have, by number
-// Refers to the parts. Pure, any thread.
+// Refers to the work of the ranks. Pure, any thread.
 #pragma once
 
 #include <cstdint>
@@ -14,17 +14,18 @@
 #include <string_view>
 #include <vector>
 
-#include "cluster/slow_rank/work.h"
+#include "recipes/slow_rank/work.h"
 
-namespace sonde::cluster {
+namespace sonde::recipes::slow_rank {
 
 class RankOfJob {
  public:
-  explicit RankOfJob(const RankPart& part) : part_(&part) {}
-  int32_t rank() const { return part_->rank; }
+  explicit RankOfJob(const RankWork& work) : work_(&work) {}
+  int32_t rank() const { return static_cast<int32_t>(work_->rank); }
+  int64_t trace() const { return work_->trace; }
   template <class Row>
   const std::vector<Row>& Rows() const {
-    return part_->part.Rows<Row>();
+    return work_->Rows<Row>();
   }
   // "" for -1.
   std::string_view Text(int32_t place) const {
@@ -32,7 +33,7 @@ class RankOfJob {
   }
 
  private:
-  const RankPart* part_;
+  const RankWork* work_;
 };
 
 struct Role {
@@ -47,6 +48,6 @@ struct Role {
 };
 
 // Roles of one rank among them: nothing can be compared there.
-std::vector<Role> RolesOf(std::span<const RankPart> ranks);
+std::vector<Role> RolesOf(std::span<const RankWork* const> ranks);
 
-}  // namespace sonde::cluster
+}  // namespace sonde::recipes::slow_rank

@@ -1,10 +1,10 @@
-#include "cluster/slow_rank/link.h"
+#include "recipes/slow_rank/link.h"
 
 #include <algorithm>
 #include <map>
 #include <utility>
 
-namespace sonde::cluster {
+namespace sonde::recipes::slow_rank {
 namespace {
 
 struct Transfers {
@@ -127,4 +127,4 @@ std::vector<SlowLinkCause> SlowLinksOf(const Role& role) {
   return found;
 }
 
-}  // namespace sonde::cluster
+}  // namespace sonde::recipes::slow_rank

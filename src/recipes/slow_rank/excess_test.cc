@@ -1,10 +1,10 @@
-#include "cluster/slow_rank/excess.h"
+#include "recipes/slow_rank/excess.h"
 
 #include <gtest/gtest.h>
 
-#include "cluster/slow_rank/cause.h"
+#include "recipes/slow_rank/cause.h"
 
-namespace sonde::cluster {
+namespace sonde::recipes::slow_rank {
 namespace {
 
 using Values = std::vector<std::vector<double>>;
@@ -138,4 +138,4 @@ TEST(ActivityOf, KnowsWhatStopsAHost) {
 }
 
 }  // namespace
-}  // namespace sonde::cluster
+}  // namespace sonde::recipes::slow_rank

@@ -19,11 +19,10 @@
 #include <string>
 #include <vector>
 
-#include "cluster/slow_rank/excess.h"
-#include "cluster/slow_rank/job.h"
-#include "recipes/host_activity/host_activity.h"
+#include "recipes/slow_rank/excess.h"
+#include "recipes/slow_rank/job.h"
 
-namespace sonde::cluster {
+namespace sonde::recipes::slow_rank {
 
 inline constexpr double kAlikeSlow = 0.35;
 inline constexpr double kExplained = 0.3;
@@ -64,4 +63,4 @@ struct Cause {
 std::vector<Cause> CausesOf(const Role& role, const Excess& excess,
                             const std::vector<size_t>& slow);
 
-}  // namespace sonde::cluster
+}  // namespace sonde::recipes::slow_rank

@@ -1,11 +1,11 @@
-#include "cluster/slow_rank/excess.h"
+#include "recipes/slow_rank/excess.h"
 
 #include <algorithm>
 #include <cmath>
 #include <numbers>
 #include <numeric>
 
-namespace sonde::cluster {
+namespace sonde::recipes::slow_rank {
 namespace {
 
 constexpr double kDeviationOfMad = 1.4826;
@@ -208,4 +208,4 @@ std::vector<Excess> FindExcesses(const std::vector<std::vector<double>>& values)
   return found;
 }
 
-}  // namespace sonde::cluster
+}  // namespace sonde::recipes::slow_rank

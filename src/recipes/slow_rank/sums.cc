@@ -1,9 +1,9 @@
-#include "cluster/slow_rank/sums.h"
+#include "recipes/slow_rank/sums.h"
 
 #include <algorithm>
 #include <tuple>
 
-namespace sonde::cluster {
+namespace sonde::recipes::slow_rank {
 namespace {
 
 void Add(const WorkTasks& tasks, int64_t outlier_ns, TaskSum& sum) {
@@ -56,4 +56,4 @@ RankSums SumsOf(const Role& role, size_t rank, const std::vector<size_t>& steps)
   return sums;
 }
 
-}  // namespace sonde::cluster
+}  // namespace sonde::recipes::slow_rank

@@ -1,4 +1,4 @@
-#include "cluster/slow_rank/work.h"
+#include "recipes/slow_rank/work.h"
 
 #include <algorithm>
 #include <iterator>
@@ -11,19 +11,17 @@
 
 #include "base/host/json.h"
 #include "base/strings.h"
-#include "cluster/frame/facts.h"
 #include "recipes/intervals.h"
+#include "recipes/trace/counted_steps.h"
+#include "recipes/trace/work_kinds.h"
 
-namespace sonde::cluster {
+namespace sonde::recipes::slow_rank {
 namespace {
 
-using recipes::Interval;
-using recipes::TraceData;
-
-// Texts of a part by their place.
+// Texts of a rank by their place.
 class Texts {
  public:
-  explicit Texts(Part& part) : rows_(part.Rows<WorkText>()) {}
+  explicit Texts(RankWork& work) : rows_(work.Rows<WorkText>()) {}
   int32_t Of(std::string_view text) {
     const auto [found, is_new] =
         places_.try_emplace(std::string(text), static_cast<int32_t>(rows_.size()));
@@ -74,21 +72,21 @@ struct Sets {
 
 class Reader {
  public:
-  Reader(const RankInput& rank, Part& part)
-      : rank_(rank), data_(rank.data()), part_(part), texts_(part) {}
+  Reader(const DeviceView& view, int64_t step_id, RankWork& part)
+      : view_(view), data_(*view.data), step_id_(step_id), part_(part), texts_(part) {}
 
   void Run() {
     Collect();
     MakeSteps();
     if (steps_.empty()) return;
-    Cover compute(recipes::Merge(std::move(sets_.compute)));
-    const Cover communication(recipes::Merge(std::move(sets_.communication)));
-    const auto busy = recipes::Unite(compute.list(), communication.list());
-    const Cover copies(recipes::Subtract(recipes::Merge(std::move(sets_.copies)), busy));
-    const Cover exposed(recipes::Subtract(communication.list(), compute.list()));
+    Cover compute(Merge(std::move(sets_.compute)));
+    const Cover communication(Merge(std::move(sets_.communication)));
+    const auto busy = Unite(compute.list(), communication.list());
+    const Cover copies(Subtract(Merge(std::move(sets_.copies)), busy));
+    const Cover exposed(Subtract(communication.list(), compute.list()));
     const std::vector<Interval> window = {{steps_.front().begin_ns, steps_.back().end_ns}};
-    const Cover own(recipes::Subtract(window, exposed.list()));
-    const Cover free(recipes::Subtract(window, recipes::Unite(busy, copies.list())));
+    const Cover own(Subtract(window, exposed.list()));
+    const Cover free(Subtract(window, Unite(busy, copies.list())));
     for (WorkStep& step : steps_) {
       step.compute_ns = compute.Of(step.begin_ns, step.end_ns);
       step.copy_ns = copies.Of(step.begin_ns, step.end_ns);
@@ -122,7 +120,7 @@ class Reader {
       if (IsCopy(data_, kind)) add(task, end, sets_.copies);
     }
     for (const store::CommunicationOpRow& op : data_.communications) {
-      add(op, rank_.view.EndNs(op), sets_.communication);
+      add(op, view_.EndNs(op), sets_.communication);
     }
     std::sort(launched_.begin(), launched_.end(),
               [](const Launched& a, const Launched& b) { return a.ts < b.ts; });
@@ -165,9 +163,14 @@ class Reader {
     const store::StepRow& last = *known.back();
     moments.push_back(last.dur < 0 ? launched_.back().ts + 1 : last.ts + last.dur);
     const std::vector<int64_t> borders = BordersOf(moments);
+    std::vector<StepLength> lengths;
     for (size_t i = 0; i < known.size(); ++i) {
-      const int64_t wanted = rank_.options.step_id;
-      if (wanted >= 0 && known[i]->step_id != wanted) continue;
+      lengths.push_back({borders[i + 1] - borders[i], known[i]->dur < 0});
+    }
+    const CountedSteps counted = CountSteps(lengths);
+    for (size_t i = 0; i < known.size(); ++i) {
+      const bool is_wanted = step_id_ < 0 ? counted.Has(i) : known[i]->step_id == step_id_;
+      if (!is_wanted) continue;
       steps_.push_back(
           {.step = known[i]->step_id, .begin_ns = borders[i], .end_ns = borders[i + 1]});
     }
@@ -273,7 +276,7 @@ class Reader {
       const store::CommunicationOpRow& op = data_.communications[i];
       const int32_t step = StepAt(op.ts);
       if (step < 0) continue;
-      const recipes::CommunicationView& shown = rank_.view.communications[i];
+      const CommunicationView& shown = view_.communications[i];
       const bool is_p2p = op.is_p2p != 0 || IsSendOrReceive(base::ToLower(shown.name));
       const int32_t name = texts_.Of(shown.name);
       part_.Rows<WorkCollective>().push_back({.step = step,
@@ -282,7 +285,7 @@ class Reader {
                                               .name = name,
                                               .is_p2p = is_p2p,
                                               .ts = op.ts,
-                                              .dur_ns = rank_.view.EndNs(op) - op.ts,
+                                              .dur_ns = view_.EndNs(op) - op.ts,
                                               .transit_ns = op.transit_ns,
                                               .size_bytes = op.size_bytes});
       int64_t& begin = begins[static_cast<size_t>(step)];
@@ -303,7 +306,6 @@ class Reader {
   }
 
   bool IsHost(const store::TrackRow& track) const {
-    using recipes::TrackKind;
     for (const TrackKind kind :
          {TrackKind::kThread, TrackKind::kPython, TrackKind::kGarbageCollection, TrackKind::kApi,
           TrackKind::kMark, TrackKind::kModule, TrackKind::kOsRuntime}) {
@@ -341,8 +343,9 @@ class Reader {
 
   void AddFacts() {
     WorkFacts facts;
-    const int64_t rank = data_.rank.value_or(rank_.rank);
-    for (const recipes::CommunicationGroup& group : data_.groups) {
+    const int64_t rank = data_.rank.value_or(view_.settings.rank.value_or(-1));
+    facts.world = view_.settings.world_size;
+    for (const CommunicationGroup& group : data_.groups) {
       if (!base::ToLower(data_.Name(group.description)).starts_with("pp")) continue;
       const auto list = base::JsonDocument::Parse(group.rank_list, "rank_list");
       if (!list.ok()) continue;
@@ -363,9 +366,10 @@ class Reader {
     part_.Rows<WorkFacts>().push_back(std::move(facts));
   }
 
-  const RankInput& rank_;
+  const DeviceView& view_;
   const TraceData& data_;
-  Part& part_;
+  int64_t step_id_;
+  RankWork& part_;
   Texts texts_;
   Sets sets_;
   std::vector<Launched> launched_;  // by begin
@@ -374,9 +378,11 @@ class Reader {
 
 }  // namespace
 
-Status MapWork(const RankInput& rank, Part& part) {
-  Reader(rank, part).Run();
-  return {};
+RankWork WorkOf(const DeviceView& view, int64_t step_id) {
+  RankWork work;
+  work.rank = view.settings.rank.value_or(-1);
+  Reader(view, step_id, work).Run();
+  return work;
 }
 
-}  // namespace sonde::cluster
+}  // namespace sonde::recipes::slow_rank

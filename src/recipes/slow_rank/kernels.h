@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "cluster/slow_rank/sums.h"
+#include "recipes/slow_rank/sums.h"
 
-namespace sonde::cluster {
+namespace sonde::recipes::slow_rank {
 
 struct KernelShare {
   std::string_view name = {};
@@ -35,4 +35,4 @@ struct KernelShares {
 
 KernelShares ShareKernels(const RankSums& own, const std::vector<RankSums>& others);
 
-}  // namespace sonde::cluster
+}  // namespace sonde::recipes::slow_rank

@@ -1,0 +1,74 @@
+// Which rank of a job is slow by its own work, its own link or the link of its group, since when,
+// and why: the one answer that `analyse`, `cluster`, findings, the advisor and the page give.
+//
+//   own work   (work.h) without single long calls (outliers.h), as a whole and each part by itself
+//              (computing, copies, idle time before late launches, other idle time): what it takes
+//              longer has to pass the test of excess.h among the ranks of its role
+//   waited     and the others wait by kWaitedShare of that: the middle one communicates longer
+//              without computing, or is longer in the collectives of a group
+//   link       a rank that is not slow so, but its transfers pass the test (link.h); or those of a
+//              group beside other groups (group_link.h)
+//   cause      cause.h; a rank without one is not named
+// Ranks that are not here (WorkFacts::world) are said, since nothing is known of them. A difference
+// below kExcessShare is not reported: healthy devices differ by that. Units: nanoseconds. Pure, any
+// thread.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "recipes/finding/finding.h"
+#include "recipes/slow_rank/cause.h"
+#include "recipes/slow_rank/group_link.h"
+#include "recipes/slow_rank/job.h"
+
+namespace sonde::recipes::slow_rank {
+
+// Between which communications of the slow steps most is lost.
+struct Place {
+  std::string after = {};
+  std::string before = {};
+  int64_t ts = 0;
+};
+
+struct SlowRank {
+  size_t role = 0;  // of SlowRanksOfJob::roles
+  Excess excess;
+  bool is_part = false;  // one part of its own work alone, excess is of that
+  std::vector<Cause> causes = {};
+  Place place = {};
+};
+
+struct SlowRanksOfJob {
+  std::vector<Role> roles;
+  std::vector<SlowRank> slow;     // the slowest first
+  std::vector<SlowGroup> groups;  // whose link is slow
+  size_t compared = 0;            // ranks that have others of their role
+  int64_t world = -1;             // ranks of the job; -1: not known
+  size_t seen = 0;
+  const Role& RoleOf(const SlowRank& one) const { return roles[one.role]; }
+  const RankOfJob& RankOf(const SlowRank& one) const { return RoleOf(one).ranks[one.excess.place]; }
+};
+
+// Refers to the work of the ranks, which are of one run.
+SlowRanksOfJob FindSlowRanks(std::span<const RankWork* const> ranks);
+
+// Tables and columns that show what is said: of statements, or of cluster_analysis.db.
+struct EvidenceNames {
+  std::string_view cause = "slow_rank_cause";
+  std::string_view work = "slow_rank_work";
+  std::string_view arrival = "slow_rank_arrival";
+  std::string_view rank = "rank";
+  std::string_view group = "\"group\"";
+};
+
+// What there is to say: slow ranks and links with their causes; where there are none, that and what
+// was compared; which ranks are not here. Rule "slow_rank".
+std::vector<Finding> SayOf(const SlowRanksOfJob& job, const EvidenceNames& names = {});
+
+// Whether a finding is one of SayOf's that name a rank or group, and why.
+bool NamesCause(const Finding& finding);
+
+}  // namespace sonde::recipes::slow_rank

@@ -1,0 +1,170 @@
+#include "recipes/slow_rank/slow_ranks.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "recipes/finding/slow_rank.h"
+#include "recipes/slow_rank/outliers.h"
+
+namespace sonde::recipes::slow_rank {
+namespace {
+
+constexpr int64_t kCallNs = 100'000;
+constexpr int64_t kWaitNs = 50'000;
+constexpr int32_t kGroupOf = 4;
+
+// Ranks that call one kernel `calls` times a step, and then meet in groups of four.
+class Job {
+ public:
+  Job(int32_t ranks, int32_t steps, int64_t calls) {
+    for (int32_t rank = 0; rank < ranks; ++rank) AddRank(rank, steps, calls);
+  }
+
+  // Some calls of a step take longer, together by `ns`, the longest of them by `longest_ns`.
+  void Lengthen(int32_t rank, size_t step, int64_t ns, int64_t longest_ns) {
+    RankWork& part = ranks_[static_cast<size_t>(rank)];
+    part.Rows<WorkStep>()[step].compute_ns += ns;
+    part.Rows<WorkTasks>()[step].dur_ns += ns;
+    part.Rows<WorkTasks>()[step].longest_ns += longest_ns;
+    for (RankWork& other : ranks_) {  // of its group
+      if (other.rank == rank || other.rank / kGroupOf != rank / kGroupOf) continue;
+      other.Rows<WorkStep>()[step].exposed_ns += ns;
+      other.Rows<WorkCollective>()[step].dur_ns += ns;
+    }
+  }
+
+  std::vector<int32_t> SlowRanks() const {
+    std::vector<int32_t> slow;
+    for (const Finding& finding : recipes::SlowRanks(ranks_)) {
+      slow.push_back(static_cast<int32_t>(finding.rank));
+    }
+    return slow;
+  }
+
+  std::vector<RankWork>& ranks() { return ranks_; }
+  const RankWork& at(size_t rank) const { return ranks_[rank]; }
+
+ private:
+  void AddRank(int32_t rank, int32_t steps, int64_t calls) {
+    RankWork part{.rank = rank};
+    part.Rows<WorkFacts>().push_back({});
+    const std::string group = "group " + std::to_string(rank / kGroupOf);
+    for (const std::string& text : {std::string("MatMul"), std::string("\"8,8\""), group}) {
+      part.Rows<WorkText>().push_back({text});
+    }
+    for (int32_t step = 0; step < steps; ++step) {
+      part.Rows<WorkStep>().push_back(
+          {.step = step, .compute_ns = calls * kCallNs, .exposed_ns = kWaitNs});
+      part.Rows<WorkTasks>().push_back({.step = step,
+                                        .name = 0,
+                                        .shapes = 1,
+                                        .count = calls,
+                                        .dur_ns = calls * kCallNs,
+                                        .longest_ns = kCallNs});
+      part.Rows<WorkCollective>().push_back(
+          {.step = step, .group = 2, .type = 0, .name = 0, .dur_ns = kWaitNs});
+    }
+    ranks_.push_back(std::move(part));
+  }
+
+  std::vector<RankWork> ranks_;
+};
+
+TEST(OutliersOf, IsTheLongestCallWithoutTheOthersOfItsKind) {
+  Job job(kGroupOf, 3, 10);
+  job.Lengthen(1, 2, 70'000, 70'000);
+  EXPECT_EQ(OutliersOf(RankOfJob(job.at(1))), (std::vector<int64_t>{0, 0, 70'000}));
+  EXPECT_EQ(OutliersOf(RankOfJob(job.at(0))), (std::vector<int64_t>{0, 0, 0}));
+}
+
+TEST(OutliersOf, TakesNothingOfAKindThatIsCalledOnce) {
+  const Job job(kGroupOf, 1, 1);
+  EXPECT_EQ(OutliersOf(RankOfJob(job.at(1))), (std::vector<int64_t>{0}));
+}
+
+TEST(FindSlowRanks, DoesNotAccuseARankOfOneLongCall) {
+  Job job(kGroupOf, 3, 10);
+  job.Lengthen(1, 2, 80'000, 80'000);  // 8 % of the step
+  EXPECT_TRUE(job.SlowRanks().empty());
+  job.Lengthen(1, 0, 80'000, 80'000);  // and in another step, too
+  job.Lengthen(1, 1, 80'000, 80'000);
+  EXPECT_EQ(job.SlowRanks(), (std::vector<int32_t>{1}));
+}
+
+TEST(FindSlowRanks, FindsARankForWhichItsGroupAloneWaits) {
+  Job job(10 * kGroupOf, 3, 10);
+  EXPECT_TRUE(job.SlowRanks().empty());
+  for (const size_t step : {0U, 1U, 2U}) job.Lengthen(9, step, 50'000, 5'000);
+  EXPECT_EQ(job.SlowRanks(), (std::vector<int32_t>{9}));
+}
+
+// What a rank idles longer is hidden in the noise of what it computes, but the others wait for it.
+TEST(FindSlowRanks, FindsWhatOnePartTakesLonger) {
+  Job job(kGroupOf, 12, 10);
+  const auto noise = [](size_t rank, size_t step) {
+    return static_cast<int64_t>((rank * 7919 + step * 104'729) % 61) * 2000 - 60'000;
+  };
+  for (size_t rank = 0; rank < kGroupOf; ++rank) {
+    for (size_t step = 0; step < 12; ++step) {
+      WorkStep& work = job.ranks()[rank].Rows<WorkStep>()[step];
+      work.compute_ns += noise(rank, step);
+      work.free_ns = 10'000;
+      if (rank == 2) {
+        work.free_ns += 60'000;
+        work.late_ns += 60'000;
+      } else {
+        work.exposed_ns += 60'000;
+      }
+    }
+  }
+  EXPECT_EQ(job.SlowRanks(), (std::vector<int32_t>{2}));
+  // Nobody waits: it has only less to wait for.
+  for (size_t rank = 0; rank < kGroupOf; ++rank) {
+    for (WorkStep& work : job.ranks()[rank].Rows<WorkStep>()) work.exposed_ns = kWaitNs;
+  }
+  EXPECT_TRUE(job.SlowRanks().empty());
+}
+
+TEST(FindSlowRanks, ComparesRanksOfOneRunAndSaysWhoIsMissing) {
+  Job job(kGroupOf, 3, 10);
+  for (const size_t step : {0U, 1U, 2U}) job.Lengthen(1, step, 80'000, 8'000);
+  for (RankWork& rank : job.ranks()) rank.Rows<WorkFacts>().front().world = 8;
+  const auto said = recipes::SlowRanksOrNone(job.ranks());
+  ASSERT_EQ(said.size(), 2U);
+  EXPECT_EQ(TextOf(said[0], Language::kEnglish).substr(0, 14), "rank 1 is slow");
+  EXPECT_EQ(TextOf(said[1], Language::kEnglish),
+            "4 of the 8 ranks of the job are here: whether one of the others is slow cannot be "
+            "told");
+  job.ranks()[1].run = 1;
+  EXPECT_TRUE(job.SlowRanks().empty());
+  job.ranks()[1].run = 0;
+  job.ranks()[2].rank = 0;  // two runs that nothing tells apart
+  EXPECT_TRUE(recipes::SlowRanksOrNone(job.ranks()).empty());
+}
+
+// Pairs of ranks, each in a group of its own; traces that do not tell transfers from waiting.
+TEST(FindSlowRanks, FindsTheGroupWhoseLinkIsSlow) {
+  const auto job_of = [](size_t groups, int64_t more_ns) {
+    Job job(static_cast<int32_t>(groups * kGroupOf), 4, 10);
+    for (size_t rank = 0; rank < groups * kGroupOf; ++rank) {
+      for (WorkCollective& op : job.ranks()[rank].Rows<WorkCollective>()) {
+        op.dur_ns += static_cast<int64_t>(rank % kGroupOf * 500);
+        if (rank / kGroupOf == 1) op.dur_ns += more_ns;
+      }
+    }
+    return job;
+  };
+  const Job slow = job_of(4, 40'000);
+  const auto said = recipes::SlowRanks(const_cast<Job&>(slow).ranks());
+  ASSERT_EQ(said.size(), 1U);
+  EXPECT_TRUE(
+      TextOf(said[0], Language::kEnglish)
+          .starts_with("the link of the group group 1 (ranks 4,5,6,7) is slow in all steps"))
+      << TextOf(said[0], Language::kEnglish);
+  EXPECT_TRUE(job_of(4, 4'000).SlowRanks().empty()) << "less than a tenth";
+  EXPECT_TRUE(job_of(2, 40'000).SlowRanks().empty()) << "of two none is the odd one";
+}
+
+}  // namespace
+}  // namespace sonde::recipes::slow_rank
