@@ -163,7 +163,7 @@ Status LookCloser(Ranks ranks, const std::vector<KnownGroup>& groups, const Mode
   if (!parts.ok()) {
     outcome.notices.push_back(
         Concat("others seem to wait for rank ", std::to_string((*worst)[suspect.place].rank),
-               ", and whether it is slow cannot be told: ", parts.status().message()));
+               "; whether it is slow is unknown: ", parts.status().message()));
     return {};
   }
   Outcome closer;

@@ -67,13 +67,13 @@ void ReportGaps(const std::map<int32_t, job::Trace>& by_rank, int32_t world,
                                   : " are missing: the results do not cover them"));
 }
 
-// Which of two traces of one rank is taken, and what is said of the other.
+// Which of two traces of one rank is taken, and the remark on the other.
 struct Preference {
   bool takes_second = false;
   std::string_view why;
 };
 
-// The newer one where the names of both tell their times; else the one that holds more: a fragment
+// The newer one where the names of both have their times; else the one that holds more: a fragment
 // beside a recording is the smaller one.
 Preference PreferenceOf(const job::Trace& first, const job::Trace& second) {
   const auto name = [](const job::Trace& trace) {
@@ -86,10 +86,10 @@ Preference PreferenceOf(const job::Trace& first, const job::Trace& second) {
   const auto size_of_second = base::FileSize(second.source.path);
   if (size_of_first.ok() && size_of_second.ok() && *size_of_first != *size_of_second) {
     return {*size_of_second > *size_of_first,
-            " holds less (nothing tells which is newer; name one of them to choose)"};
+            " holds less (it is unknown which is newer; name one of them to choose)"};
   }
   return {second.run >= first.run,
-          " is left out (nothing tells which is newer; name one of them to choose)"};
+          " is left out (it is unknown which is newer; name one of them to choose)"};
 }
 
 class Runner {

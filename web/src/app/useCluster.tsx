@@ -48,14 +48,14 @@ export const answerOf = (table: ClusterTableMessage | null): Answer<TableMessage
   error: null,
 });
 
-/** The sentences of modes, each once; what is said of a rank leads to it. */
+/** The sentences of modes, each once; a sentence on a rank leads to it. */
 export function Sentences({ of }: { of: readonly OfMode[] }) {
   const { store, actions, t } = useApp();
   // Ranks that are still being read are not in it yet.
   const total = useAppState((s) => (s.session!.loading ? s.session!.traces.length : 0));
   const looked = Math.min(...of.map(({ message }) => message?.ranks.length ?? 0));
   const traceOf = of.find(({ traceOf }) => traceOf.size > 0)?.traceOf;
-  const said = new Map(of.flatMap(({ message }) => message?.findings ?? []).map((f) => [f.text, f]));
+  const sentences = new Map(of.flatMap(({ message }) => message?.findings ?? []).map((f) => [f.text, f]));
   const failed = of.flatMap(({ message }) => message?.ranks.filter(({ error }) => error !== "") ?? []);
   const errors = new Map(failed.map(({ rank, error }) => [rank, error]));
   const notices = new Set(of.flatMap(({ message }) => message?.notices ?? []));

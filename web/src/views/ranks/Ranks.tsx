@@ -152,7 +152,7 @@ function Ranks() {
   if (!table) return summary.failed.error ? <Sentences of={[summary]} /> : <Empty title={t("cluster.busy")} help="" />;
   return (
     <div className="page">
-      <div className="said">
+      <div className="statements">
         <Sentences of={[late, summary, skew]} />
       </div>
       <HeatMap of={{ ...summary, message: late.message }} table={table} />
