@@ -134,8 +134,8 @@ std::string Steps(std::span<const AnalysedRank> ranks) {
       const std::string number = std::to_string(device.device_id);
       const bool is_alone = devices.size() == 1;
       leaves_out = leaves_out || device.left_out > 0;
-      table.Add(StepRow(is_alone ? names[i] : Concat(names[i], " device ", number), device,
-                        has_copies));
+      table.Add(
+          StepRow(is_alone ? names[i] : Concat(names[i], " device ", number), device, has_copies));
     }
   }
   return Concat("Mean step, ms (stage = computing + communication alone + free - bubble",

@@ -167,7 +167,7 @@ TEST_F(ForEachTraceTest, ATraceBeyondTheBoundIsReadByItself) {
   EXPECT_EQ(most_in_hand(3 * bytes), 0);
 }
 
-// Else results that are handed on in order would wait in memory for half of the traces.
+// Else results that are forwarded in order would wait in memory for half of the traces.
 TEST_F(ForEachTraceTest, TracesAreBegunInOrder) {
   WriteAll(24);  // each with a store of its own
   const JobFiles files = Files();

@@ -45,12 +45,12 @@ class JobTest : public ::testing::Test {
 
   Result<OpenedJob> OpenAll(const Job& job) {
     return Open(job, {.threads = 2,
-                      .notify = [this](std::string_view line) { said_.emplace_back(line); },
+                      .notify = [this](std::string_view line) { notices_.emplace_back(line); },
                       .complain = [this](std::string_view line) { wrong_.emplace_back(line); }});
   }
 
   base::TestFolder folder_;
-  std::vector<std::string> said_;
+  std::vector<std::string> notices_;
   std::vector<std::string> wrong_;
 };
 
@@ -155,7 +155,7 @@ TEST_F(JobTest, CopiesOfATraceCountOnce) {
   ASSERT_TRUE(opened.ok()) << opened.status().message();
   EXPECT_TRUE(opened->is_whole);
   EXPECT_EQ(opened->store->Query("SELECT count(*) FROM slice")->Int(0, 0), 2);
-  EXPECT_TRUE(std::any_of(said_.begin(), said_.end(), [](const std::string& line) {
+  EXPECT_TRUE(std::any_of(notices_.begin(), notices_.end(), [](const std::string& line) {
     return line.find("is the same trace") != std::string::npos;
   }));
 }

@@ -26,7 +26,7 @@ std::vector<int32_t> RunsOf(const std::vector<Named>& names) {
 
 using Runs = std::vector<int32_t>;
 
-TEST(RunsTest, NamesOfProfilersTellTheProcess) {
+TEST(RunsTest, NamesOfProfilersHaveTheProcess) {
   const auto ours = ProcessOfName("node_3_11_20250109081616713_ascend_pt");
   ASSERT_TRUE(ours);
   EXPECT_EQ(ours->host, "node_3");
@@ -49,7 +49,7 @@ TEST(RunsTest, ARankThatComesAgainBeginsAnother) {
             (Runs{0, 1, 0, 1}));
 }
 
-TEST(RunsTest, InTheOrderOfTimeWhereNamesTellIt) {
+TEST(RunsTest, InTheOrderOfTimeWhereNamesHaveIt) {
   // Rank 1 of the first launch left nothing.
   EXPECT_EQ(RunsOf({{"/j/h_10_20250109081616001_ascend_pt", 0},
                     {"/j/h_20_20250109091616001_ascend_pt", 0},

@@ -452,7 +452,7 @@ TEST_F(HandlersTest, FindingsSpeakTheLanguageThatIsAsked) {
   EXPECT_NE(english->body, chinese->body);
 }
 
-TEST_F(HandlersTest, EventsTellTheRevisionAndEnd) {
+TEST_F(HandlersTest, EventsHaveTheRevisionAndEnd) {
   auto answer = Ask("/api/events", {});
   ASSERT_TRUE(answer.ok());
   std::string piece;

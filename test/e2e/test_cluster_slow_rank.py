@@ -192,18 +192,20 @@ def test_all_begins_with_the_cause(cause, find):
     rows, statement = find(job, mode="all")
     assert [(row[0], row[1]) for row in rows] == [(5, PRINTED[cause][0])]
     beginning = {"kernel": "rank 5 is slow in all steps", "link": "rank 5 arrives in time"}[cause]
-    assert said.startswith(beginning)
-    assert "none takes" not in said
+    assert printed.startswith(beginning)
+    assert "none takes" not in printed
 
 
 def test_all_says_nothing_where_nobody_is_slow(find):
     rows, statement = find(Job(tp=2, dp=4, steps=3, seed=78), mode="all")
     assert rows == []
-    assert said.startswith("of 8 ranks none takes 2 % longer for its own work")
+    assert printed.startswith("of 8 ranks none takes 2 % longer for its own work")
 
 
 # Words that accuse a rank or a link.
-ACCUSES = re.compile(r"\d+ is slow|(came|come|comes) last|waits? for it|link .*slow|slowest|late: rank")
+ACCUSES = re.compile(
+    r"\d+ is slow|(came|come|comes) last|waits? for it|link .*slow|slowest|late: rank"
+)
 
 
 @pytest.mark.parametrize("layout", [{"dp": 4}, {"tp": 2, "dp": 4}])
@@ -231,17 +233,17 @@ def test_every_command_names_the_same_slow_rank_first(run_sonde, tmp_path):
     folder = planted_ranks.write(job, tmp_path / "ranks")
     env = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
 
-    def said(*words):
+    def printed(*words):
         done = run_sonde(*words, env=env, timeout=600)
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    first = said("cluster", "-m", "slow_rank", "-d", folder, "-o", tmp_path / "a").split("\n")[0]
+    first = printed("cluster", "-m", "slow_rank", "-d", folder, "-o", tmp_path / "a").split("\n")[0]
     assert first.startswith("rank 5 is slow in all steps") and "MatMulV2 takes" in first
-    assert said("cluster", "-m", "all", "-d", folder, "-o", tmp_path / "b").startswith(first)
+    assert printed("cluster", "-m", "all", "-d", folder, "-o", tmp_path / "b").startswith(first)
     analysed = ("analyse", folder, "-o", tmp_path / "c", "--export-type", "db")
-    assert said(*analysed).startswith(first)
-    asked = said("query", folder, "SELECT message FROM finding WHERE rule = 'slow_rank'")
+    assert printed(*analysed).startswith(first)
+    asked = printed("query", folder, "SELECT message FROM finding WHERE rule = 'slow_rank'")
     assert first in asked
     advice = ("advisor", "all", "-d", folder, "-o", tmp_path / "d", "-l", "en")
-    assert "rank 5 is slow in all steps" in " ".join(said(*advice).split())
+    assert "rank 5 is slow in all steps" in " ".join(printed(*advice).split())

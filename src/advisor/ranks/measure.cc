@@ -107,7 +107,7 @@ Status AddCauses(const std::vector<cluster::Rank>& ranks, const cluster::RunOpti
   SONDE_ASSIGN_OR_RETURN(cluster::RunResult run,
                          cluster::Run(*cluster::FindMode("slow_rank"), ranks, {}, options));
   std::vector<recipes::Finding>& findings = run.outcome.findings;
-  std::erase_if(findings, [](const auto& finding) { return !cluster::TellsOfCause(finding); });
+  std::erase_if(findings, [](const auto& finding) { return !cluster::NamesCause(finding); });
   outcome.findings.insert(outcome.findings.begin(), std::make_move_iterator(findings.begin()),
                           std::make_move_iterator(findings.end()));
   return {};

@@ -92,7 +92,7 @@ Found SlowRank(const Rule& rule, const Ranks& ranks, Language language) {
     gain_us = std::max(gain_us, most_us - sum_us / static_cast<double>(ranks.steps.size()));
   }
   const bool is_quiet = sentences.empty();
-  const bool has_cause = std::ranges::any_of(ranks.outcome.findings, &cluster::TellsOfCause);
+  const bool has_cause = std::ranges::any_of(ranks.outcome.findings, &cluster::NamesCause);
   if (is_quiet && has_cause) return found;  // slow_rank_cause says which and why
   if (is_quiet) {
     sentences = language == Language::kChinese ? "没有慢节点问题" : "There is no slow rank issues";
@@ -118,7 +118,7 @@ Found SlowRankCause(const Ranks& ranks, Language language) {
   Found found;
   std::vector<std::string> sentences;
   for (const recipes::Finding& finding : ranks.outcome.findings) {
-    if (!cluster::TellsOfCause(finding)) continue;
+    if (!cluster::NamesCause(finding)) continue;
     sentences.push_back(recipes::TextOf(finding, language));
   }
   if (sentences.empty()) return found;

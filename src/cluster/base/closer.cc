@@ -6,9 +6,9 @@
 
 #include "base/strings.h"
 #include "cluster/base/base.h"
+#include "cluster/frame/add_finding.h"
 #include "cluster/frame/facts.h"
 #include "cluster/frame/other_run.h"
-#include "cluster/frame/add_finding.h"
 #include "cluster/slow_rank/reasons.h"
 #include "recipes/slow_rank/link.h"
 
@@ -152,8 +152,8 @@ Status LookCloser(Ranks ranks, const std::vector<KnownGroup>& groups, const Mode
     size_t compared = 0;
     for (const auto& stage : stages) compared += stage.size() > 1 ? stage.size() : 0;
     if (compared == 0) return {};
-    AddFinding(none, "cluster.no_slow_work", {std::to_string(compared), Fixed(100 * kExcessShare, 0)},
-        kClusterStep);
+    AddFinding(none, "cluster.no_slow_work",
+               {std::to_string(compared), Fixed(100 * kExcessShare, 0)}, kClusterStep);
     PutFirst(std::move(none), has_all, outcome);
     return {};
   }
@@ -169,7 +169,7 @@ Status LookCloser(Ranks ranks, const std::vector<KnownGroup>& groups, const Mode
   Outcome closer;
   Explain(*parts, closer);
   if (!has_all && wanted.size() < worst->size() &&
-      std::ranges::any_of(closer.findings, &TellsOfCause)) {
+      std::ranges::any_of(closer.findings, &NamesCause)) {
     outcome.notices.push_back(Concat("rank ", std::to_string((*worst)[suspect.place].rank),
                                      " was compared with ", std::to_string(wanted.size() - 1),
                                      " of ", std::to_string(worst->size() - 1),

@@ -152,20 +152,20 @@ void ReportSkew(const std::vector<SkewSumRow>& sums, const std::vector<SkewRow>&
   const auto worst = std::max_element(sums.begin(), sums.end(), [](const auto& a, const auto& b) {
     return a.sum_skew_ns < b.sum_skew_ns;
   });
-  recipes::Finding& finding = AddFinding(outcome, "cluster.skew",
-                                  {worst->type, worst->group_name, Duration(worst->median_skew_ns),
-                                   Duration(worst->median_latency_ns)},
-                                  kSkewSum);
+  recipes::Finding& finding =
+      AddFinding(outcome, "cluster.skew",
+                 {worst->type, worst->group_name, Duration(worst->median_skew_ns),
+                  Duration(worst->median_latency_ns)},
+                 kSkewSum);
   finding.value = worst->median_skew_ns;
   finding.unit = "ns";
   const auto longest = std::max_element(rows.begin(), rows.end(), [](const auto& a, const auto& b) {
     return a.start_skew_ns < b.start_skew_ns;
   });
-  AddFinding(
-      outcome, "cluster.longest_skew",
-      {longest->type, std::to_string(longest->number), longest->group_name,
-       Duration(static_cast<double>(longest->start_skew_ns))},
-      kSkew);
+  AddFinding(outcome, "cluster.longest_skew",
+             {longest->type, std::to_string(longest->number), longest->group_name,
+              Duration(static_cast<double>(longest->start_skew_ns))},
+             kSkew);
 }
 
 Status ReduceCollectiveSkew(std::span<const RankPart> ranks, const ModeOptions& options,

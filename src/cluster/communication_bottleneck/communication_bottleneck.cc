@@ -201,8 +201,8 @@ Status ReduceCommunicationBottleneck(std::span<const RankPart> ranks, const Mode
   outcome.tables = {TableOf(kBottleneck, rows)};
   for (const BottleneckRow& row : rows) {
     if (row.slow_rank < 0) continue;
-    AddFinding(outcome, "cluster.bottleneck", {row.op_name, std::to_string(row.fast_rank), row.reason},
-        kBottleneck);
+    AddFinding(outcome, "cluster.bottleneck",
+               {row.op_name, std::to_string(row.fast_rank), row.reason}, kBottleneck);
   }
   if (outcome.findings.empty()) {
     AddFinding(outcome, "cluster.no_bottleneck", {std::to_string(rows.size())}, kBottleneck);

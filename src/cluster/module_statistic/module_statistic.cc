@@ -68,7 +68,7 @@ Status MapModuleStatistic(const RankInput& rank, Part& part) {
     }
   }
   std::vector<PlacedOp> placed = PlaceOps(modules, ops);
-  TellPhases(PhasesOf(data), ops, placed);
+  AssignPhases(PhasesOf(data), ops, placed);
   for (MergedCalls& row : MergeCalls(placed, ops)) {
     covered.in_modules_ns += row.total_ns;
     part.Rows<ModuleRow>().push_back({.parent = std::move(row.parent),

@@ -34,7 +34,7 @@ std::map<Instance, size_t> Sequences(const std::vector<PlacedOp>& placed,
 }
 
 // Neighbouring rows of one module that differ in their sequence.
-void TellApart(std::vector<MergedCalls>& rows) {
+void NumberDuplicates(std::vector<MergedCalls>& rows) {
   for (size_t begin = 0; begin < rows.size();) {
     size_t end = begin;
     std::set<size_t> sequences;
@@ -89,7 +89,7 @@ std::vector<MergedCalls> MergeCalls(const std::vector<PlacedOp>& placed,
   std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) {
     return std::pair(a.begin, a.order) < std::pair(b.begin, b.order);
   });
-  TellApart(rows);
+  NumberDuplicates(rows);
   return rows;
 }
 

@@ -114,7 +114,7 @@ TEST_F(PhasesTest, ByTheServersOwnAnnotations) {
     placed.push_back({.parent = "", .module = "Net", .op = i});
   }
   placed[1].parent = "Model";
-  TellPhases(phases, ops, placed);
+  AssignPhases(phases, ops, placed);
   EXPECT_EQ(placed[0].parent, "prefill");
   EXPECT_EQ(placed[1].parent, "decode/Model");
   EXPECT_EQ(placed[2].parent, "mixed");

@@ -98,8 +98,8 @@ std::vector<Phase> PhasesOf(const TraceData& data) {
   return phases;
 }
 
-void TellPhases(const std::vector<Phase>& phases, const std::vector<LaunchingOp>& ops,
-                std::vector<PlacedOp>& placed) {
+void AssignPhases(const std::vector<Phase>& phases, const std::vector<LaunchingOp>& ops,
+                  std::vector<PlacedOp>& placed) {
   if (phases.empty()) return;
   for (PlacedOp& one : placed) {
     const int64_t begin = ops[one.op].begin;

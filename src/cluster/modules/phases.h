@@ -24,7 +24,7 @@ struct Phase {
 std::vector<Phase> PhasesOf(const recipes::TraceData& data);
 
 // Puts the phase in which each operator begins in front of the names of its parents.
-void TellPhases(const std::vector<Phase>& phases, const std::vector<LaunchingOp>& ops,
-                std::vector<PlacedOp>& placed);
+void AssignPhases(const std::vector<Phase>& phases, const std::vector<LaunchingOp>& ops,
+                  std::vector<PlacedOp>& placed);
 
 }  // namespace sonde::cluster

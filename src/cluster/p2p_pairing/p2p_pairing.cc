@@ -217,11 +217,11 @@ void ReportPairs(const std::vector<PairRow>& pairs, Outcome& outcome) {
   if (std::abs(mean) < kNoticeableNs) return;
   const bool receiver_waits = mean < 0;
   const auto& [from, to] = worst->first;
-  recipes::Finding& finding =
-      AddFinding(outcome, "cluster.p2p_lag",
-          {std::to_string(receiver_waits ? from : to), std::to_string(receiver_waits ? to : from),
-           Duration(std::abs(mean)), std::to_string(worst->second.size())},
-          kPairs);
+  recipes::Finding& finding = AddFinding(
+      outcome, "cluster.p2p_lag",
+      {std::to_string(receiver_waits ? from : to), std::to_string(receiver_waits ? to : from),
+       Duration(std::abs(mean)), std::to_string(worst->second.size())},
+      kPairs);
   finding.value = std::abs(mean);
   finding.unit = "ns";
 }

@@ -74,7 +74,7 @@ SONDE_CLUSTER_TABLE(SlowArrivalRow, kSlowArrival, "slow_rank_arrival", "SlowRank
 void Explain(std::span<const RankPart> ranks, Outcome& outcome);
 
 // Whether a sentence is one of Explain's that name a slow rank or link and why.
-inline bool TellsOfCause(const recipes::Finding& finding) {
+inline bool NamesCause(const recipes::Finding& finding) {
   return recipes::slow_rank::NamesCause(finding);
 }
 

@@ -35,7 +35,7 @@ TEST(Explain, BeginsWithTheAnswerAndShowsIt) {
   EXPECT_EQ(outcome.tables[0].rows(), 1U);
   EXPECT_EQ(outcome.tables[1].rows(), 12U);
   ASSERT_EQ(outcome.findings.size(), 1U);
-  EXPECT_TRUE(TellsOfCause(outcome.findings[0]));
+  EXPECT_TRUE(NamesCause(outcome.findings[0]));
   EXPECT_EQ(outcome.findings[0].rank, 1);
   EXPECT_EQ(outcome.findings[0].evidence, "SELECT * FROM SlowRankCause WHERE rankId = 1");
 }

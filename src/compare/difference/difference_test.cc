@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kMs = 1'000'000;
 
-// A side of the host with two steps of 100 ms; names and ranges are added by hand.
+// A side of the host with two steps of 100 ms; names and ranges are added manually.
 class HostSide {
  public:
   HostSide() {

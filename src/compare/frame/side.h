@@ -144,7 +144,8 @@ struct Side {
   std::vector<CommunicationTask> communication_tasks;
   std::vector<CommunicationGroup> groups;
   std::vector<MemoryBlock> blocks;
-  std::vector<MemoryBlock> unasked_blocks;  // of a queue, and no call of the host is known for them
+  std::vector<MemoryBlock>
+      blocks_without_call;  // of a queue, and no call of the host is known for them
   std::vector<uint32_t> blocks_by_op;
   std::vector<uint32_t> blocks_begin;
   std::vector<PythonRange> modules;  // by begin, those outside first

@@ -69,7 +69,7 @@ void TakeMemory(const TraceData& data, Side& side) {
       moment = EnqueuedAt(pairs, row.alloc_ts);
       if (moment == kNone) {
         block.owner = row.name;
-        side.unasked_blocks.push_back(block);
+        side.blocks_without_call.push_back(block);
         continue;
       }
       if (side.kind == SideKind::kNpuText) block.owner = row.name;

@@ -135,7 +135,7 @@ TEST(PeaksTest, OwnersAtThePeaksAreJoined) {
   EXPECT_TRUE(ComparePeaks(Allocating(1), Side()).empty());
   Side queued = Allocating(1000);
   queued.names.emplace_back("cann::add");
-  queued.unasked_blocks = {{.owner = 2, .size_bytes = 50, .alloc_ns = 3}};
+  queued.blocks_without_call = {{.owner = 2, .size_bytes = 50, .alloc_ns = 3}};
   const auto more = ComparePeaks(Allocating(1000), queued);
   EXPECT_EQ(more[0].DiffBytes(), 50) << "memory of which no call is known is memory";
   EXPECT_EQ(more[1].owner, "cann::add");

@@ -9,7 +9,7 @@ namespace {
 
 template <class Function>
 void ForEachBlock(const Side& side, Function&& function) {
-  for (const auto* blocks : {&side.blocks, &side.unasked_blocks}) {
+  for (const auto* blocks : {&side.blocks, &side.blocks_without_call}) {
     for (const MemoryBlock& block : *blocks) function(block);
   }
 }
@@ -49,7 +49,7 @@ std::string_view OwnerOf(const Side& side, const MemoryBlock& block) {
 
 std::vector<AliveAtPeak> ComparePeaks(const Side& base, const Side& comparison) {
   for (const Side* side : {&base, &comparison}) {
-    if (side->blocks.empty() && side->unasked_blocks.empty()) return {};
+    if (side->blocks.empty() && side->blocks_without_call.empty()) return {};
   }
   std::map<std::string, AliveAtPeak, std::less<>> by_owner;
   AliveAtPeak all;

@@ -106,9 +106,9 @@ std::string DescribeRequests(const Judgement& judgement, recipes::Language langu
 // The call of which the host does most more or less; where its calls are operators, they are
 // causes.
 std::string DescribeCalls(const Judgement& judgement, recipes::Language language) {
-  constexpr double kTold = 0.01;  // of a step: less is not worth a sentence
+  constexpr double kLeastShare = 0.01;  // of a step: less is not worth a sentence
   for (const HostCalls& one : judgement.calls) {
-    if (std::abs(one.DiffMs()) <= kTold * judgement.stages.front().base.mean_ms) break;
+    if (std::abs(one.DiffMs()) <= kLeastShare * judgement.stages.front().base.mean_ms) break;
     if (one.verdict != Verdict::kChanged) continue;
     return recipes::FilledText("compare.call",
                                {base::Shortened(one.name), Fixed(one.ms[1], 3), Fixed(one.ms[0], 3),
@@ -141,12 +141,12 @@ std::string DescribeWaiting(const Judgement& judgement, recipes::Language langua
 }
 
 std::string DescribeMemory(const Judgement& judgement, recipes::Language language) {
-  constexpr double kTold = 0.01;  // of the base: less is not worth a sentence
+  constexpr double kLeastShare = 0.01;  // of the base: less is not worth a sentence
   if (judgement.memory.size() < 2) return {};
   const AliveAtPeak& all = judgement.memory.front();
   const auto base = static_cast<double>(all.bytes[0]);
   const auto diff = static_cast<double>(all.DiffBytes());
-  if (std::abs(diff) <= kTold * base) return {};
+  if (std::abs(diff) <= kLeastShare * base) return {};
   const AliveAtPeak& most = judgement.memory[1];
   constexpr double kMiB = 1 << 20U;
   return recipes::FilledText(

@@ -19,7 +19,7 @@ TEST(VerdictTest, ADifferenceSmallerThanTheLimitIsNone) {
             Verdict::kUnchanged);
 }
 
-// By hand: means 10 and 12, variances 0.02/3, error 0.0577, Welch's freedom 6, t 3.707.
+// Computed manually: means 10 and 12, variances 0.02/3, error 0.0577, Welch's freedom 6, t 3.707.
 TEST(VerdictTest, TheIntervalIsWelchs) {
   const Stage stage = JudgeStage("step", {10, 10.1, 9.9, 10}, {12, 12.1, 11.9, 12});
   EXPECT_NEAR(stage.diff_ms, 2, 1e-9);
@@ -119,7 +119,7 @@ TEST(VerdictTest, PlantedCausesAreFound) {
 }
 
 // Data that one side did not record is no difference.
-TEST(VerdictTest, ShapesOfOneSideAloneTellNothing) {
+TEST(VerdictTest, ShapesOfOneSideAloneGiveNoVerdict) {
   const std::vector<Planted> with = {{"MatMul", "mm", "8;8", 1'000'000, 4}};
   auto without = with;
   without[0].shapes = "";

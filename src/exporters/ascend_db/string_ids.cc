@@ -7,7 +7,7 @@ namespace sonde::exporters {
 namespace {
 
 constexpr int kRangeBits = 28;
-constexpr int64_t kUnasked = -1;
+constexpr int64_t kUnknown = -1;
 
 int64_t FirstOf(size_t range) { return static_cast<int64_t>(range) << kRangeBits; }
 
@@ -25,8 +25,8 @@ int64_t StringIds::NameId(StringRange range, int32_t name, std::string_view text
   if (name < 0) return Id(range, text);
   std::vector<int64_t>& by_name = ranges_[static_cast<size_t>(range)].by_name;
   const auto index = static_cast<size_t>(name);
-  if (index >= by_name.size()) by_name.resize(index + 1, kUnasked);
-  if (by_name[index] == kUnasked) by_name[index] = Id(range, text);
+  if (index >= by_name.size()) by_name.resize(index + 1, kUnknown);
+  if (by_name[index] == kUnknown) by_name[index] = Id(range, text);
   return by_name[index];
 }
 

@@ -1,4 +1,5 @@
-// Text deliverables of a small capture: contents by hand, headers against files of the real tool.
+// Text deliverables of a small capture: contents computed manually, headers against files of the
+// real tool.
 #include "exporters/ascend_text/ascend_text.h"
 
 #include <gtest/gtest.h>

@@ -15,12 +15,12 @@ using recipes::TraceData;
 constexpr int64_t kQuarterYearNs = 7'889'238'000'000'000;
 constexpr size_t kFrameEventsPerPiece = 4096;
 
-// What a file of the PyTorch profiler says of itself stays as it said it; `value` holds for others.
+// Metadata of a file of the PyTorch profiler stays as it was; `value` holds for others.
 void WriteFlag(const TraceData& data, base::JsonWriter& json, std::string_view key, bool value) {
-  const auto told = data.metadata.find(key);
-  if (told != data.metadata.end()) {
+  const auto own = data.metadata.find(key);
+  if (own != data.metadata.end()) {
     json.Key(key);
-    json.Raw(told->second);
+    json.Raw(own->second);
   } else if (!data.metadata.contains("schemaVersion")) {
     json.Key(key);
     json.Int(value ? 1 : 0);

@@ -52,7 +52,7 @@ struct Lanes {
   std::vector<Work> steps;
 };
 
-// The first device tells the steps: others repeat them.
+// Steps are those of the first device: others repeat them.
 Lanes LanesOf(EventStage& stage) {
   Lanes lanes;
   int32_t device_of_steps = store::kNone;

@@ -179,9 +179,9 @@ std::string CollectiveOfCall(std::string_view name) {
   const bool fits = std::any_of(std::begin(kPrefixes), std::end(kPrefixes),
                                 [&](std::string_view prefix) { return name.starts_with(prefix); });
   if (!fits) return {};
-  constexpr std::string_view kTypes[] = {"allreduce", "allgather", "reducescatter", "broadcast",
-                                         "reduce",    "alltoall",  "alltoallv",     "gather",
-                                         "scatter",   "barrier",   "send",          "receive",   "coalesced"};
+  constexpr std::string_view kTypes[] = {
+      "allreduce", "allgather", "reducescatter", "broadcast", "reduce",  "alltoall", "alltoallv",
+      "gather",    "scatter",   "barrier",       "send",      "receive", "coalesced"};
   const std::string type = NormalCollective(name.substr(0, name.find(' ')));
   return std::find(std::begin(kTypes), std::end(kTypes), type) != std::end(kTypes) ? type : "";
 }
@@ -199,8 +199,8 @@ Asked AskedFor(const KinetoTrace& trace, int32_t slice_id) {
     if (const std::string_view type = common::OperatorCollective(name); !type.empty()) {
       return {std::string(type), true};
     }
-    const auto told = trace.stage().Captured(slice, kCollective);
-    if (told) return {NormalCollective(trace.NameOf(static_cast<int32_t>(*told))), false};
+    const auto named = trace.stage().Captured(slice, kCollective);
+    if (named) return {NormalCollective(trace.NameOf(static_cast<int32_t>(*named))), false};
     if (std::string type = CollectiveOfCall(name); !type.empty()) return {std::move(type), false};
   }
   return {};
@@ -210,8 +210,8 @@ Asked AskedFor(const KinetoTrace& trace, int32_t slice_id) {
 
 std::string DeviceCollective(const KinetoTrace& trace, int32_t slice_id) {
   if (trace.ClassAt(slice_id) != SliceClass::kKernel) return {};
-  const auto told = trace.stage().Captured(slice_id, kCollective);
-  if (told) return NormalCollective(trace.NameOf(static_cast<int32_t>(*told)));
+  const auto named = trace.stage().Captured(slice_id, kCollective);
+  if (named) return NormalCollective(trace.NameOf(static_cast<int32_t>(*named)));
   const std::string by_name = KernelCollective(trace.NameAt(slice_id));
   const Asked asked = AskedFor(trace, slice_id);
   if (asked.of_operator || !by_name.empty()) return asked.type.empty() ? by_name : asked.type;

@@ -198,7 +198,7 @@ void Arranger::SortTrack(size_t begin, size_t end) {
 void Arranger::OrderTrack(size_t begin, size_t end) {
   SortTrack(begin, end);
   const std::span<const uint32_t> places(order_.data() + begin, end - begin);
-  if (ImpossibleTimes(stage_).MendOverruns(places)) SortTrack(begin, end);
+  if (ImpossibleTimes(stage_).RepairOverruns(places)) SortTrack(begin, end);
 }
 
 void Arranger::NestTrack(size_t track, size_t begin, size_t end) {

@@ -81,7 +81,7 @@ bool ImpossibleTimes::RunsInOrder(const StagedSlice& slice) {
   return stage_.dialect_.RunsInOrder(stage_.names().Text(slice.category), stage_.CapturedOf(slice));
 }
 
-bool ImpossibleTimes::MendOverruns(std::span<const uint32_t> places) {
+bool ImpossibleTimes::RepairOverruns(std::span<const uint32_t> places) {
   Blocks<StagedSlice>& slices = stage_.staged_.slices;
   if (places.size() < 2 || !RunsInOrder(slices[places[0]])) return false;
   // An end so far behind the last begin of the trace is not that of a task with successors.

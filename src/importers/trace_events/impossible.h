@@ -20,7 +20,7 @@ class ImpossibleTimes {
   // Where the track, whose slices these are in order of begin, runs them in order: durations of
   // those that run over later ones become zero. True where there was one: they are to be ordered
   // again.
-  bool MendOverruns(std::span<const uint32_t> places);
+  bool RepairOverruns(std::span<const uint32_t> places);
 
  private:
   std::string Describe(const StagedSlice& slice) const;

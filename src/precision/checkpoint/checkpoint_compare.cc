@@ -47,7 +47,7 @@ class Run {
           Concat("the checkpoints have no tensor name in common: ", target_.tensors.front().name,
                  " ... against ", golden_.tensors.front().name, " ..."));
     }
-    TellNotes(pairs);
+    ReportNotes(pairs);
     for (const auto& [ours, theirs] : pairs.both) Judge(ours, theirs);
     FindOthersValues(pairs);
     for (const size_t place : pairs.target_only) AddAlone(place, true);
@@ -58,7 +58,7 @@ class Run {
   }
 
  private:
-  void TellNotes(const NamePairs& pairs) {
+  void ReportNotes(const NamePairs& pairs) {
     out_.target_kind =
         Concat(target_.kind, ", ", std::to_string(target_.tensors.size()), " tensors");
     out_.golden_kind =
@@ -177,7 +177,7 @@ class Run {
     }
   }
 
-  void TellFindings() {
+  void ReportFindings() {
     std::vector<const WeightRow*> off;
     for (const WeightRow& row : rows_) {
       const bool both = row.target != nullptr && row.golden != nullptr;
@@ -195,7 +195,7 @@ class Run {
 
   void Conclude() {
     Count();
-    TellFindings();
+    ReportFindings();
     const uint64_t both = out_.equal + out_.rounded + out_.different + out_.reshaped;
     const uint64_t off = out_.different + out_.reshaped;
     if (off == 0) {

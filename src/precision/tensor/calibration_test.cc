@@ -20,7 +20,7 @@ std::vector<double> CalibrationValues(const Tensor& tensor) {
 using Shape = std::vector<int64_t>;
 using Doubles = std::vector<double>;
 
-TEST(MatrixTest, ProductsByHand) {
+TEST(MatrixTest, ProductsComputedManually) {
   const Tensor value = Tensor::OfFloats({1, 2, 2}, {1, 2, 3, 4});
   const Tensor swap = Tensor::OfFloats({2, 2}, {0, 1, 1, 0});
   const auto right = MultiplyRight(value, swap);

@@ -96,8 +96,8 @@ class GroupMatch {
 // Whether every rank of the group is here, each once.
 bool IsWhole(std::span<const RankArrivals> ranks, const std::vector<Lane>& lanes) {
   std::set<int64_t> numbers;
-  const int64_t told = lanes[0].calls[0]->rank_size;
-  const int64_t size = told > 0 ? told : ranks[lanes[0].rank].world;
+  const int64_t recorded = lanes[0].calls[0]->rank_size;
+  const int64_t size = recorded > 0 ? recorded : ranks[lanes[0].rank].world;
   for (const Lane& lane : lanes) {
     numbers.insert(ranks[lane.rank].rank);
     if (ranks[lane.rank].rank < 0) return false;

@@ -5,7 +5,7 @@
 //   wait = latest begin of all ranks - own begin        transit = the rest of its duration
 // Collectives of the ranks of a run are matched within a group (communicator and its ranks) in the
 // order of their begins, where kind and size agree and their times have a moment in common. A group
-// whose size no call tells is whole where every rank of the run is in it. One
+// whose size no call has is whole where every rank of the run is in it. One
 // that another rank lacks (recording began later, records lost) has no such moment, and stays
 // unmatched, without a result; the order of the others holds. A group of which ranks are missing
 // has no results at all. Clocks of several machines have to agree, or to be

@@ -132,7 +132,7 @@ TEST(Arrivals, OneRankAloneHasNoWaits) {
   EXPECT_EQ(waits[0].alone, 1);
 }
 
-// NCCL's older traces do not tell who is in a group: it is whole where the whole run is in it.
+// NCCL's older traces do not have the members of a group: it is whole where the whole run is in it.
 TEST(Arrivals, AGroupOfUnknownSizeIsThatOfTheRun) {
   std::vector<RankArrivals> ranks = {Rank(0).Call(0, 50, kAllReduce, kGroup, -1),
                                      Rank(1).Call(40, 51, kAllReduce, kGroup, -1)};

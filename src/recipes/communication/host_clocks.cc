@@ -104,7 +104,8 @@ struct ClockDifference {
   bool is_impossible = false;
 };
 
-int64_t MedianOfDifferences(const std::vector<ClockDifference>& list, int64_t ClockDifference::* member) {
+int64_t MedianOfDifferences(const std::vector<ClockDifference>& list,
+                            int64_t ClockDifference::* member) {
   std::vector<int64_t> values;
   for (const ClockDifference& one : list) values.push_back(one.*member);
   return MedianOf(std::move(values));

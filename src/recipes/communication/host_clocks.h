@@ -7,7 +7,8 @@
 //   found   of three collectives or more, with a median deviation of a quarter of it at most,
 //           - from 1 ms on, between hosts that are known: what a slow network does to ends is
 //             smaller or less even
-//           - from 50 us on where a quarter of the begins lie as far apart as the ends, or where the
+//           - from 50 us on where a quarter of the begins lie as far apart as the ends, or where
+//           the
 //             ends lie apart by always the same time (a twentieth) and the begins do not lie
 //             together: who ends late without beginning late has a slow link and not a wrong clock
 //           - where at least half of the collectives would be impossible: one rank is done with it

@@ -1,6 +1,6 @@
 // Slow ranks of a job as findings (recipes/slow_rank/slow_ranks.h): of each run by itself.
 //
-// Ranks without a number are left out; of a run in which a rank is there twice nothing is said,
+// Ranks without a number are left out; a run in which a rank is there twice has no finding,
 // since two runs may hide in it. Pure, any thread.
 #pragma once
 

@@ -86,8 +86,8 @@ Launches::Launches(const TraceData& data) : data_(data) {
 }
 
 int32_t Launches::OperatorOf(size_t task) const {
-  const int32_t told = data_.tasks[task].launch_slice_id;
-  if (told >= 0) return told;
+  const int32_t recorded = data_.tasks[task].launch_slice_id;
+  if (recorded >= 0) return recorded;
   for (int32_t slice = calls_[task]; slice >= 0; slice = data_.Slice(slice).parent_id) {
     const auto op = std::lower_bound(
         data_.ops.begin(), data_.ops.end(), slice,

@@ -29,7 +29,7 @@ Work MeaningOf(std::string_view core, std::string_view task_type, std::string_vi
 std::vector<Work> MeaningsOf(const TraceData& data);
 
 // Where a copy leads: "host to device", "device to host", "device to device", "host to host",
-// "peer to peer", or "unknown" where its name does not tell.
+// "peer to peer", or "unknown" where its name has none.
 std::string_view DirectionOf(std::string_view copy_name);
 
 // What copies and fills of a device add to a step.
@@ -38,7 +38,7 @@ struct CopyTimes {
   int64_t idle_ns = 0;     // between first begin and last end of all three: none of them
 };
 // Of the steps of a device, in their order. A copy belongs to the step that launched it; where
-// steps are not told, to that in whose time it begins.
+// that is unknown, to that in whose time it begins.
 std::vector<CopyTimes> CopyTimesOf(const DeviceView& view, size_t device);
 
 // When a device copied or filled memory, whatever else it did meanwhile; merged.

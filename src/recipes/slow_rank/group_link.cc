@@ -48,7 +48,7 @@ ByName CallsByGroup(std::span<const RankWork* const> ranks) {
   return groups;
 }
 
-// What tells kinds of groups apart: ranks, steps, and the collectives of each; "" where one of its
+// Key of a kind of groups: ranks, steps, and the collectives of each; "" where one of its
 // collectives lacks a rank.
 std::string KindOf(const GroupCalls& group) {
   if (group.ranks.size() < 2) return {};

@@ -1,4 +1,4 @@
-#include "recipes/slow_rank/strays.h"
+#include "recipes/slow_rank/outliers.h"
 
 #include <algorithm>
 #include <map>
@@ -9,7 +9,7 @@
 namespace sonde::recipes::slow_rank {
 namespace {
 
-struct StrayKind {
+struct OutlierKind {
   size_t row = 0;  // of the longest
   double longest = -1;
   double sum = 0;
@@ -23,7 +23,7 @@ struct StrayKind {
       row = of_row;
     }
   }
-  double Stray() const {
+  double Outlier() const {
     return count < 2 ? 0 : std::max(longest - (sum - longest) / (count - 1), 0.0);
   }
 };
@@ -43,29 +43,29 @@ double ElementsOf(std::string_view shapes) {
   return elements;
 }
 
-std::vector<int64_t> StraysOf(const RankOfJob& rank) {
+std::vector<int64_t> OutliersOf(const RankOfJob& rank) {
   const std::vector<WorkTasks>& rows = rank.Rows<WorkTasks>();
-  std::map<std::pair<int32_t, int32_t>, StrayKind> kinds;  // name, shapes
+  std::map<std::pair<int32_t, int32_t>, OutlierKind> kinds;  // name, shapes
   for (size_t i = 0; i < rows.size(); ++i) {
     if (rows[i].kind != WorkKind::kCompute) continue;
     kinds[{rows[i].name, rows[i].shapes}].Add(i, static_cast<double>(rows[i].longest_ns),
                                               static_cast<double>(rows[i].dur_ns),
                                               static_cast<double>(rows[i].count));
   }
-  std::vector<int64_t> strays(rows.size(), 0);
-  std::map<int32_t, StrayKind> single;  // ns an element, by name
+  std::vector<int64_t> outliers(rows.size(), 0);
+  std::map<int32_t, OutlierKind> single;  // ns an element, by name
   for (const auto& [key, kind] : kinds) {
     const double elements = kind.count > 1 ? 0 : ElementsOf(rank.Text(key.second));
     if (elements > 0) {
       single[key.first].Add(kind.row, kind.longest / elements, kind.longest / elements, 1);
     }
-    strays[kind.row] += static_cast<int64_t>(kind.Stray());
+    outliers[kind.row] += static_cast<int64_t>(kind.Outlier());
   }
   for (const auto& [name, kind] : single) {
     const double elements = ElementsOf(rank.Text(rows[kind.row].shapes));
-    strays[kind.row] += static_cast<int64_t>(kind.Stray() * elements);
+    outliers[kind.row] += static_cast<int64_t>(kind.Outlier() * elements);
   }
-  return strays;
+  return outliers;
 }
 
 }  // namespace sonde::recipes::slow_rank

@@ -3,7 +3,7 @@
 //
 //   kind    name and input shapes over all steps; where shapes come once, as those of experts do,
 //           the name, and times an element of the first input
-//   stray   longest call of a kind - mean of its other calls; a kind of one call has none
+//   outlier longest call of a kind - mean of its other calls; a kind of one call has none
 // A kernel that is slow in each step, or in several calls of one, loses little by it. Units:
 // nanoseconds. Pure, any thread.
 #pragma once
@@ -17,7 +17,7 @@
 namespace sonde::recipes::slow_rank {
 
 // Of each row of WorkTasks of the rank.
-std::vector<int64_t> StraysOf(const RankOfJob& rank);
+std::vector<int64_t> OutliersOf(const RankOfJob& rank);
 
 // Elements of the first input of "\"16,8;4\""; 0 where that is not known.
 double ElementsOf(std::string_view shapes);

@@ -77,7 +77,7 @@ class PlannedJob {
     DropStepsThatDoNotCount();
   }
 
-  std::vector<Finding> Said() const { return recipes::SlowRanks(ranks_); }
+  std::vector<Finding> Findings() const { return recipes::SlowRanks(ranks_); }
 
  private:
   struct OwnTime {
@@ -230,8 +230,8 @@ JobPlan PlanOf(uint64_t seed) {
 
 TEST(PlantedJobs, NobodyIsAccusedInSixtyHealthyOnes) {
   for (uint64_t seed = 1; seed <= 60; ++seed) {
-    const auto said = PlannedJob(PlanOf(seed), seed).Said();
-    for (const Finding& finding : said) {
+    const auto findings = PlannedJob(PlanOf(seed), seed).Findings();
+    for (const Finding& finding : findings) {
       ADD_FAILURE() << "seed " << seed << ": " << TextOf(finding, Language::kEnglish);
     }
   }
@@ -255,12 +255,12 @@ TEST(PlantedJobs, RankAndCauseAreNamedFromThreePercentOn) {
     plan.strength = std::array{0.03, 0.04, 0.06, 0.1}[seed / 5 % 4];
     if (planted == Planted::kCalls) plan.strength = std::max(plan.strength, 0.06);  // whole calls
     plan.since = plan.steps > 8 && seed % 3 == 0 ? 4 : 0;
-    const auto said = PlannedJob(plan, seed).Said();
+    const auto findings = PlannedJob(plan, seed).Findings();
     ++count;
-    const bool is_named = !said.empty() && said[0].rank == plan.slow &&
-                          TextOf(said[0], Language::kEnglish).find(words) != std::string::npos;
+    const bool is_named = !findings.empty() && findings[0].rank == plan.slow &&
+                          TextOf(findings[0], Language::kEnglish).find(words) != std::string::npos;
     named += is_named ? 1 : 0;
-    for (const Finding& finding : said) {
+    for (const Finding& finding : findings) {
       EXPECT_EQ(finding.rank, plan.slow)
           << "seed " << seed << ": " << TextOf(finding, Language::kEnglish);
     }

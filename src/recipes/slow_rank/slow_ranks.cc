@@ -21,7 +21,7 @@ struct OwnWork {
   std::array<Values, 4> parts;  // computing, copies, launched late, otherwise idle
 };
 
-// Without outliers; kernels may run beside each other, so these are not all of what is computed.
+// Without outliers; kernels may run in parallel, so these are not all of what is computed.
 OwnWork OwnWorkOf(const Role& role) {
   OwnWork own;
   for (size_t rank = 0; rank < role.ranks.size(); ++rank) {
@@ -64,7 +64,7 @@ Values OfWhole(const Values& part, const Values& whole) {
   return values;
 }
 
-// How much longer the middle one of the others does something.
+// How much longer the median of the others does something.
 template <class Get>
 double LongerOfOthers(const Role& role, size_t place, const Get& get) {
   std::vector<double> others;
@@ -84,7 +84,7 @@ TimeByGroup TimesOf(const RankOfJob& rank, int32_t step) {
   return times;
 }
 
-// Adds by how much longer the middle one of the others of each group is in its collectives.
+// Adds by how much longer the median of the others of each group is in its collectives.
 void AddWaits(const Role& role, size_t place, size_t step, TimeByGroup& waits) {
   std::map<std::string_view, std::vector<double>> others;
   for (size_t rank = 0; rank < role.ranks.size(); ++rank) {
@@ -99,7 +99,7 @@ void AddWaits(const Role& role, size_t place, size_t step, TimeByGroup& waits) {
   }
 }
 
-// How long the others waited for it, in the mean of the steps: what the middle one of them
+// How long the others waited for it, in the mean of the steps: what the median one of them
 // communicates longer without computing, or is longer in the collectives of one group. Of many
 // ranks only those wait that are in a group with the slow one.
 double WaitedFor(const Role& role, const Excess& excess) {
@@ -150,8 +150,8 @@ Place PlaceOf(const Role& role, const Excess& excess) {
   return place;
 }
 
-// Those for which others wait; of each rank the whole of its own work where that tells, else the
-// part by which most is lost.
+// Those for which others wait; of each rank the whole of its own work where that is enough, else
+// the part by which most is lost.
 std::vector<SlowRank> SlowByOwnWork(const Role& role) {
   const OwnWork own = OwnWorkOf(role);
   std::map<size_t, SlowRank> found;

@@ -4,14 +4,14 @@
 //   own work   (work.h) without single long calls (outliers.h), as a whole and each part by itself
 //              (computing, copies, idle time before late launches, other idle time): what it takes
 //              longer has to pass the test of excess.h among the ranks of its role
-//   waited     and the others wait by kWaitedShare of that: the middle one communicates longer
+//   waited     and the others wait by kWaitedShare of that: the median one communicates longer
 //              without computing, or is longer in the collectives of a group
 //   link       a rank that is not slow so, but its transfers pass the test (link.h); or those of a
 //              group beside other groups (group_link.h)
 //   cause      cause.h; a rank without one is not named
-// Ranks that are not here (WorkFacts::world) are said, since nothing is known of them. A difference
-// below kExcessShare is not reported: healthy devices differ by that. Units: nanoseconds. Pure, any
-// thread.
+// Ranks that are not here (WorkFacts::world) are reported, since nothing is known of them. A
+// difference below kExcessShare is not reported: healthy devices differ by that. Units:
+// nanoseconds. Pure, any thread.
 #pragma once
 
 #include <cstdint>
@@ -55,7 +55,7 @@ struct SlowRanksOfJob {
 // Refers to the work of the ranks, which are of one run.
 SlowRanksOfJob FindSlowRanks(std::span<const RankWork* const> ranks);
 
-// Tables and columns that show what is said: of statements, or of cluster_analysis.db.
+// Tables and columns with the evidence: of statements, or of cluster_analysis.db.
 struct EvidenceNames {
   std::string_view cause = "slow_rank_cause";
   std::string_view work = "slow_rank_work";

@@ -130,20 +130,21 @@ TEST(FindSlowRanks, ComparesRanksOfOneRunAndSaysWhoIsMissing) {
   Job job(kGroupOf, 3, 10);
   for (const size_t step : {0U, 1U, 2U}) job.Lengthen(1, step, 80'000, 8'000);
   for (RankWork& rank : job.ranks()) rank.Rows<WorkFacts>().front().world = 8;
-  const auto said = recipes::SlowRanksOrNone(job.ranks());
-  ASSERT_EQ(said.size(), 2U);
-  EXPECT_EQ(TextOf(said[0], Language::kEnglish).substr(0, 14), "rank 1 is slow");
-  EXPECT_EQ(TextOf(said[1], Language::kEnglish),
-            "4 of the 8 ranks of the job are here: whether one of the others is slow cannot be "
-            "told");
+  const auto findings = recipes::SlowRanksOrNone(job.ranks());
+  ASSERT_EQ(findings.size(), 2U);
+  EXPECT_EQ(TextOf(findings[0], Language::kEnglish).substr(0, 14), "rank 1 is slow");
+  EXPECT_EQ(TextOf(findings[1], Language::kEnglish),
+            "4 of the 8 ranks of the job are here: whether one of the others is slow is "
+            "unknown");
   job.ranks()[1].run = 1;
   EXPECT_TRUE(job.SlowRanks().empty());
   job.ranks()[1].run = 0;
-  job.ranks()[2].rank = 0;  // two runs that nothing tells apart
+  job.ranks()[2].rank = 0;  // two runs that nothing distinguishes
   EXPECT_TRUE(recipes::SlowRanksOrNone(job.ranks()).empty());
 }
 
-// Pairs of ranks, each in a group of its own; traces that do not tell transfers from waiting.
+// Pairs of ranks, each in a group of its own; traces that do not distinguish transfers from
+// waiting.
 TEST(FindSlowRanks, FindsTheGroupWhoseLinkIsSlow) {
   const auto job_of = [](size_t groups, int64_t more_ns) {
     Job job(static_cast<int32_t>(groups * kGroupOf), 4, 10);
@@ -156,12 +157,12 @@ TEST(FindSlowRanks, FindsTheGroupWhoseLinkIsSlow) {
     return job;
   };
   const Job slow = job_of(4, 40'000);
-  const auto said = recipes::SlowRanks(const_cast<Job&>(slow).ranks());
-  ASSERT_EQ(said.size(), 1U);
+  const auto findings = recipes::SlowRanks(const_cast<Job&>(slow).ranks());
+  ASSERT_EQ(findings.size(), 1U);
   EXPECT_TRUE(
-      TextOf(said[0], Language::kEnglish)
+      TextOf(findings[0], Language::kEnglish)
           .starts_with("the link of the group group 1 (ranks 4,5,6,7) is slow in all steps"))
-      << TextOf(said[0], Language::kEnglish);
+      << TextOf(findings[0], Language::kEnglish);
   EXPECT_TRUE(job_of(4, 4'000).SlowRanks().empty()) << "less than a tenth";
   EXPECT_TRUE(job_of(2, 40'000).SlowRanks().empty()) << "of two none is the odd one";
 }

@@ -42,7 +42,7 @@ std::vector<std::string> TextsOf(const JsonValue& value) {
   return texts;
 }
 
-// Traces of torch's profiler tell it in an object.
+// Traces of torch's profiler have it in an object.
 int64_t WorldOf(const TraceData& data) {
   const int64_t own = MetadataInt(data, "world_size");
   const JsonDocument info = Metadata(data, "distributedInfo");

@@ -1,10 +1,10 @@
 // Which steps of a trace count where steps are compared or averaged: one rule for all who do.
 //
 //   unfinished  had not ended when recording ended; does not count where another step had
-//   fragment    shorter than kFragmentShare of the middle one
+//   fragment    shorter than kFragmentShare of the median
 //   warm-up     at the beginning of four steps and more, a quarter of them at most: longer than
-//               kWarmUp times the middle one
-// The middle one is that of the steps that had ended. A step that was cut off at the begin of
+//               kWarmUp times the median
+// The median is that of the steps that had ended. A step that was cut off at the begin of
 // recording is a fragment or counts. Pure, any thread.
 #pragma once
 

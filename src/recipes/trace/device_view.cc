@@ -138,7 +138,7 @@ class ViewMaker {
         }
       }
       const std::vector<StepRange> steps = StepsOf(i);
-      if (AreBesideEachOther(steps)) {
+      if (RunInParallel(steps)) {
         device.steps = RowsOfOwnTasks(i, steps);
       } else {
         device.steps = StepTraceFromTasks({.computing = computing,
@@ -172,7 +172,7 @@ class ViewMaker {
   }
 
   // Calls of a model on several threads, or streams of a device that work on different steps.
-  static bool AreBesideEachOther(const std::vector<StepRange>& steps) {
+  static bool RunInParallel(const std::vector<StepRange>& steps) {
     int64_t end_ns = INT64_MIN;
     for (const StepRange& step : steps) {
       if (step.start_ns < end_ns) return true;

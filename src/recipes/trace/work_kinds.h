@@ -18,7 +18,7 @@ inline bool IsCopy(const TraceData& data, const store::TaskKindRow& kind) {
   return data.Name(kind.task_type) == "MEMCPY_ASYNC" || data.Name(kind.name).starts_with("Memcpy ");
 }
 
-// Names of operations between two ranks, as modes tell them from collectives.
+// Names of operations between two ranks, as modes distinguish them from collectives.
 inline bool IsSendOrReceive(std::string_view name) {
   return name.find("send") != std::string_view::npos ||
          name.find("receive") != std::string_view::npos;
