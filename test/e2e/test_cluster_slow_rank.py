@@ -192,14 +192,14 @@ def test_all_begins_with_the_cause(cause, find):
     rows, statement = find(job, mode="all")
     assert [(row[0], row[1]) for row in rows] == [(5, PRINTED[cause][0])]
     beginning = {"kernel": "rank 5 is slow in all steps", "link": "rank 5 arrives in time"}[cause]
-    assert printed.startswith(beginning)
-    assert "none takes" not in printed
+    assert statement.startswith(beginning)
+    assert "none takes" not in statement
 
 
 def test_all_says_nothing_where_nobody_is_slow(find):
     rows, statement = find(Job(tp=2, dp=4, steps=3, seed=78), mode="all")
     assert rows == []
-    assert printed.startswith("of 8 ranks none takes 2 % longer for its own work")
+    assert statement.startswith("of 8 ranks none takes 2 % longer for its own work")
 
 
 # Words that accuse a rank or a link.
