@@ -169,6 +169,8 @@ Busy BusyOf(const Side& side) {
 }
 
 std::vector<IdlePiece> FindIdlePieces(const Side& side, const std::vector<Window>& steps) {
+  // Of a device of which nothing was recorded nobody knows when it idled.
+  if (side.kernels.empty() && side.communications.empty()) return {};
   Busy busy = BusyOf(side);
   std::vector<Interval>& all = busy.computing;
   all.insert(all.end(), busy.communication.begin(), busy.communication.end());
