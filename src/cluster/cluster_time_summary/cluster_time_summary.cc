@@ -23,8 +23,10 @@ struct StepPart {
   double step_us = -1;  // -1: unknown
   bool is_delivered = false;
   std::array<double, kStepColumns> us{};
+  bool is_computed = false;  // and not delivered by the profiler
   double memory_ns = 0;
   double memory_alone_ns = 0;
+  double memory_inside_ns = 0;  // of it: between the first and the last kernel or communication
 };
 struct OpPart {
   std::string group;
@@ -71,6 +73,25 @@ double CopyAloneNs(const std::vector<Block>& blocks) {
   return static_cast<double>(alone);
 }
 
+// Without the copies before the first and behind the last of the other blocks, where the step of a
+// device is not yet free.
+double CopyInsideNs(const std::vector<Block>& blocks) {
+  int64_t first = INT64_MAX;
+  int64_t last = INT64_MIN;
+  for (const Block& block : blocks) {
+    if (block.kind == PartKind::kCopy) continue;
+    first = std::min(first, block.begin);
+    last = std::max(last, block.end);
+  }
+  std::vector<Block> inside;
+  for (Block block : blocks) {
+    block.begin = std::max(block.begin, first);
+    block.end = std::min(block.end, last);
+    if (block.begin < block.end) inside.push_back(block);
+  }
+  return CopyAloneNs(inside);
+}
+
 using Steps = std::map<int64_t, StepPart>;
 
 StepPart& PartOf(Steps& steps, int64_t step_id) {
@@ -106,7 +127,9 @@ void AddMemory(const RankInput& rank, const HostCalls& calls, Steps& steps) {
     std::stable_sort(list.begin(), list.end(), [](const Block& a, const Block& b) {
       return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
     });
-    PartOf(steps, step).memory_alone_ns = CopyAloneNs(list);
+    StepPart& own = PartOf(steps, step);
+    own.memory_alone_ns = CopyAloneNs(list);
+    own.memory_inside_ns = CopyInsideNs(list);
   }
 }
 
@@ -118,10 +141,12 @@ Status MapClusterTimeSummary(const RankInput& rank, Part& part) {
     if (step.dur >= 0) PartOf(steps, step.step_id).step_us = static_cast<double>(step.dur) / 1e3;
   }
   SONDE_ASSIGN_OR_RETURN(Delivered delivered, ReadDelivered(rank.path));
-  if (delivered.steps.empty()) delivered.steps = ComputeSteps(rank.view);
+  const bool is_computed = delivered.steps.empty();
+  if (is_computed) delivered.steps = ComputeSteps(rank.view);
   for (const DeliveredStep& step : delivered.steps) {
     StepPart& own = PartOf(steps, base::ParseInt64(step.step).value_or(kNoStep));
     own.is_delivered = true;
+    own.is_computed = is_computed;
     own.us = step.us;
   }
   AddMemory(rank, calls, steps);
@@ -168,6 +193,10 @@ TimeSummaryRow RowOf(int32_t rank, const StepPart& step) {
   row.memory_us = step.memory_ns / kNsPerUs;
   row.memory_alone_us = step.memory_alone_ns / kNsPerUs;
   row.free_us = step.us[kFree] - row.memory_alone_us;
+  // What the profiler delivered is shown by the reference's rule; our own times are never negative.
+  if (step.is_computed && row.free_us < 0) {
+    row.free_us = std::max(step.us[kFree] - step.memory_inside_ns / kNsPerUs, 0.0);
+  }
   return row;
 }
 

@@ -6,7 +6,8 @@
 //   wait        its own duration - transmit; the step is the one in which the host asked for it
 //   memory      sum of the copies that start in the step; not overlapped: what of them no kernel
 //               and no communication covers, by a sweep over all three in the order of begin
-//   free        less the memory that is not overlapped
+//   free        less the memory that is not overlapped; where the steps are ours and that would be
+//               negative, less what of it lies between the first and the last other work
 // With one rank wait and transmit are 0. The reference gives nothing where nothing communicates; we
 // give the rest. Table ClusterTimeSummary. Units: microseconds. Pure, any thread.
 #pragma once
