@@ -136,8 +136,8 @@ void ReportUneven(const std::vector<ComputeTypeRow>& by_rank, Outcome& outcome) 
   };
   const auto longest = std::max_element(
       sums.begin(), sums.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-  const double middle = middle_of(sums);
-  const double share = middle > 0 ? longest->second / middle - 1 : 0;
+  const double median = median_of(sums);
+  const double share = median > 0 ? longest->second / median - 1 : 0;
   if (sums.size() < 2 || share < recipes::kUnevenShare.value) return;
   std::pair<double, std::string> most;
   for (const auto& [type, of_ranks] : by_type) {

@@ -164,7 +164,6 @@ HostActivity ActivityOf(std::string_view slice_name) {
 
 extern const Recipe kHostActivityRecipe;
 constexpr Recipe kHostActivityRecipe = {
-    &kHostActivity, Reads<store::SliceRow, store::FrameworkOpRow>().WithBounds(), &RunHostActivity,
-    /*version=*/1};
+    &kHostActivity, Reads<store::SliceRow, store::FrameworkOpRow>().WithBounds(), &RunHostActivity};
 
 }  // namespace sonde::recipes

@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "recipes/host_activity/host_activity.h"
 #include "recipes/slow_rank/excess.h"
 #include "recipes/slow_rank/job.h"
 
