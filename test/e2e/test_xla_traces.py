@@ -38,5 +38,5 @@ def test_work_is_what_lies_on_streams(process, lanes, tasks, run_sonde, tmp_path
     done = run_sonde("query", trace, statement, "--format", "csv")
     assert done.stdout.splitlines()[1:] == tasks
     if not tasks:
-        said = run_sonde("analyse", trace, "-o", tmp_path / "out").stdout
-        assert "no work of a device is known in this trace" in said
+        printed = run_sonde("analyse", trace, "-o", tmp_path / "out").stdout
+        assert "no work of a device is known in this trace" in printed
