@@ -83,12 +83,12 @@ TEST(Doctor, NamesOfHostsThatAreNotThere) {
   };
   EXPECT_EQ(Worst(with("")), Grade::kOk);
   EXPECT_THAT(RenderDoctor("title", with("")),
-              HasSubstr("ok   Inside vllm     0.40.0: the names of all 17 changes are there"));
+              HasSubstr("ok   Inside vllm     0.40.0: all 17 names that Sonde changes exist"));
   const std::vector<Finding> lacks =
       with(R"("engine steps": ["v1.Scheduler.schedule"], "requests over HTTP": null)");
   EXPECT_EQ(Worst(lacks), Grade::kGap);
   const std::string screen = RenderDoctor("title", lacks);
-  for (const char* text : {"there is no v1.Scheduler.schedule", "a module is not there",
+  for (const char* text : {"there is no v1.Scheduler.schedule", "a module is missing",
                            "engine steps", "requests over HTTP"}) {
     EXPECT_THAT(screen, HasSubstr(text));
   }

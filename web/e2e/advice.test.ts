@@ -98,10 +98,10 @@ it.skipIf(data === "")(
       const { page } = opened;
       await opened.read();
       await opened.go("view=advice");
-      await page.getByTestId("advice-slow_rank").waitFor({ timeout: 60_000 });
+      await page.getByTestId("advice-slow_rank_cause").waitFor({ timeout: 60_000 });
       await opened.shot("advice-ranks");
       await page.locator(".toolbar select").first().selectOption("1");
-      await page.getByTestId("advice-slow_rank").waitFor({ state: "detached" });
+      await page.getByTestId("advice-slow_rank_cause").waitFor({ state: "detached" });
       await page.getByTestId("advice-over_all").waitFor();
       await page.locator(".toolbar select").last().selectOption("0");
       await page.getByTestId("advice-api_compare").waitFor({ timeout: 60_000 });

@@ -46,6 +46,8 @@ struct Advice {
   std::vector<AdviceSheet> more_sheets;
   std::vector<std::string> tuned_ops;  // for the operator tuner
   Evidence evidence;
+  // A row of the reference's files that another advice contradicts: terminal and page leave it out.
+  bool is_for_files = false;
 };
 
 // A rule that was not asked, or failed.

@@ -97,6 +97,7 @@ class Evaluation {
       SONDE_ASSIGN_OR_RETURN(Found found, function->second(rule_));
       facts_ = std::move(found.facts);
       sheets_ = std::move(found.sheets);
+      advice_.is_for_files = found.is_for_files;
       return true;
     }
     SONDE_ASSIGN_OR_RETURN(const int64_t rows, KeepRows());

@@ -25,6 +25,7 @@ namespace sonde::advisor {
 struct Found {
   Values facts;
   std::vector<AdviceSheet> sheets;
+  bool is_for_files = false;  // Advice::is_for_files
 };
 using Function = std::function<Result<Found>(const Rule& rule)>;
 

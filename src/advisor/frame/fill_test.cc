@@ -23,7 +23,7 @@ TEST(Fill, OtherBracesStay) {
 TEST(Fill, UnknownNamesAndFormsAreRefused) {
   const auto unknown = Fill("{m}", {{"n", int64_t{3}}});
   ASSERT_FALSE(unknown.ok());
-  EXPECT_EQ(unknown.status().message(), "{m} is not known; known are n");
+  EXPECT_EQ(unknown.status().message(), "{m} is unknown; known are n");
   EXPECT_FALSE(Fill("{n:wide}", {{"n", int64_t{3}}}).ok());
 }
 

@@ -57,7 +57,7 @@ std::string TableOf(const Report& report, bool is_reference) {
   std::vector<Row> rows = {is_chinese ? Row{"No.", "类型", "描述", "建议"}
                                       : Row{"No.", "Category", "Description", "Suggestion"}};
   for (const Advice& advice : report.advice) {
-    if (advice.rule->is_reference != is_reference) continue;
+    if (advice.rule->is_reference != is_reference || advice.is_for_files) continue;
     std::string suggestions;
     for (size_t i = 0; i < advice.suggestions.size(); ++i) {
       suggestions += Concat(i == 0 ? "" : "\n", std::to_string(i + 1), ". ", advice.suggestions[i]);

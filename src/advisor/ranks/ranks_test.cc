@@ -50,7 +50,7 @@ TEST(Ranks, SlowRankByTheShareOfTheMeanStep) {
   EXPECT_EQ(NumberOf(found.facts.at("gain_us")), 51.5);
   EXPECT_EQ(found.sheets[0].rows.size(), 2U);
   ranks.steps[1].compute_us = 1102;
-  EXPECT_TRUE(SlowRank(rule, ranks, Language::kEnglish).facts.empty())
+  EXPECT_TRUE(SlowRank(rule, ranks, Language::kEnglish).is_for_files)
       << "not 'no slow rank' beside one";
   EXPECT_NE(
       TextOf(SlowRank(rule, TwoRanks(1103), Language::kChinese).facts.at("sentences")).find("计算"),

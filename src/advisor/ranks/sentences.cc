@@ -93,7 +93,7 @@ Found SlowRank(const Rule& rule, const Ranks& ranks, Language language) {
   }
   const bool is_quiet = sentences.empty();
   const bool has_cause = std::ranges::any_of(ranks.outcome.findings, &cluster::NamesCause);
-  if (is_quiet && has_cause) return found;  // slow_rank_cause says which and why
+  found.is_for_files = is_quiet && has_cause;  // slow_rank_cause reports which rank and why
   if (is_quiet) {
     sentences = language == Language::kChinese ? "没有慢节点问题" : "There is no slow rank issues";
   }

@@ -94,6 +94,7 @@ RuleAdviceMessage AdviceMessageOf(const advisor::Report& report, const advisor::
 AdvisorMessage AdviceMessageOf(const advisor::Report& report, const std::vector<int32_t>& ids) {
   AdvisorMessage message;
   for (const advisor::Advice& advice : report.advice) {
+    if (advice.is_for_files) continue;
     message.advice.push_back(AdviceMessageOf(report, advice, ids));
   }
   for (const advisor::Silence& silence : report.silences) {
