@@ -85,7 +85,8 @@ for (const [ranks, steps] of [
       await checkCells(opened, rows, ranks, [...Array(steps).keys()]);
       // A test for outliers needs more than two.
       const sentences = page.getByTestId("sentences");
-      if (ranks > 2) await expect.poll(() => sentences.innerText()).toContain(`rank ${SLOW} is slow since step ${steps / 2}`);
+      if (ranks > 2)
+        await expect.poll(() => sentences.innerText()).toContain(`rank ${SLOW} is slow since step ${steps / 2}`);
       // The largest first: the slow rank is on top.
       await page.getByRole("button", { name: "Largest first" }).click();
       expect((await tipAt(opened, 0, 0))[""]).toBe(`Rank ${SLOW} · Step 0`);
