@@ -188,10 +188,13 @@ def commit_all(tree, days_ago):
 def test_header_check_finds_a_header_that_needs_another(tree):
     write_commands(tree, "src/base/a.cc")
     assert lint(tree, "check_cpp.py", "headers").returncode == 0
-    (tree / "src/base/a.h").write_text("#pragma once\nstd::string Five();\n")
+    for name in ("a.h", "shared.h"):
+        (tree / "src/base" / name).write_text("#pragma once\nstd::string Five();\n")
     done = lint(tree, "check_cpp.py", "headers")
     assert done.returncode == 1
-    assert "src/base/a.h alone" in done.stdout
+    assert "src/base/shared.h alone" in done.stdout
+    assert "src/base/a.h alone" not in done.stdout, "a.cc includes it first"
+    assert "src/base/a.h alone" in lint(tree, "check_cpp.py", "headers", "--all").stdout
 
 
 def test_what_did_not_change_is_not_compiled_again(tree):
