@@ -113,6 +113,9 @@ def check_flows(events, path, query):
     for category, pairs in events.flows().items():
         kind = FLOW_KINDS.get(category, "user") if events.is_kineto else "user"
         expected += [(kind, *pair) for pair in pairs]
+    if not any(kind == "host_to_device" for kind, *_ in expected):
+        # A file without arrows from calls to their work: these are found by correlation.
+        rows = [row for row in rows if row["kind"] != "host_to_device"]
     assert len(rows) == len(expected)
     by_kind = {}
     for row in rows:

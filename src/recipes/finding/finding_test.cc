@@ -105,10 +105,10 @@ TEST(FindingTexts, AdviceIsInTheRequestedLanguage) {
 }
 
 TEST(FindingTexts, NounsAgreeWithTheirNumber) {
-  EXPECT_EQ(FilledText("cluster.last_rank", {"5", "1", "step 0"}, Language::kEnglish),
-            "rank 5 came last in 1 collective, first in step 0: the others waited for it");
-  EXPECT_EQ(FilledText("cluster.last_rank", {"5", "11", "step 0"}, Language::kEnglish),
-            "rank 5 came last in 11 collectives, first in step 0: the others waited for it");
+  EXPECT_EQ(FilledText("cluster.groups", {"1", "1 dp"}, Language::kEnglish),
+            "1 group communicates: 1 dp");
+  EXPECT_EQ(FilledText("cluster.groups", {"11", "11 dp"}, Language::kEnglish),
+            "11 groups communicate: 11 dp");
 }
 
 TEST(FindingTexts, AnArgumentMayBeAText) {

@@ -242,7 +242,7 @@ TEST(PlantedJobs, RankAndCauseAreNamedFromThreePercentOn) {
       {{Planted::kKernel, "MatMul takes"},
        {Planted::kFrequency, "all its kernels are slower"},
        {Planted::kHost, "the host launches late"},
-       {Planted::kCopies, "copies of memory take"},
+       {Planted::kCopies, "memory copies take"},
        {Planted::kCalls, "it has more to do"}}};
   size_t count = 0;
   size_t named = 0;
