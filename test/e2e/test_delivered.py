@@ -64,8 +64,8 @@ def test_files_that_were_cut_off(shared_data, tmp_path, ask, run_sonde):
     assert found["computing"]["limit_value"] == pytest.approx(float(given["Computing"]) / 1e3)
     (shown,) = ask(span, "SELECT computing_ns FROM step_trace")
     assert found["computing"]["value"] == pytest.approx(shown["computing_ns"] / 1e6)
-    assert "step_trace_time.csv says" in found["computing"]["message"]
-    assert "which is shown" in found["computing"]["message"]
+    assert "step_trace_time.csv reports" in found["computing"]["message"]
+    assert "the value shown here" in found["computing"]["message"]
 
 
 @pytest.mark.parametrize("name", QWEN)
@@ -158,5 +158,5 @@ def test_the_terminal_says_that_figures_differ(shared_data, tmp_path, run_sonde)
         (span / "ASCEND_PROFILER_OUTPUT" / file).unlink()
     done = run_sonde("analyse", span, "-o", tmp_path / "out")
     assert done.returncode == 0, done.stderr
-    assert "step_trace_time.csv says 8.9 ms of computing in step 50" in done.stdout
+    assert "step_trace_time.csv reports 8.9 ms of computing in step 50" in done.stdout
     assert "rows of a table are kept, but no analysis shows them" in done.stdout
