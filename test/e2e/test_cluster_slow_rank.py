@@ -199,7 +199,7 @@ def test_all_begins_with_the_cause(cause, find):
 def test_all_says_nothing_where_nobody_is_slow(find):
     rows, statement = find(Job(tp=2, dp=4, steps=3, seed=78), mode="all")
     assert rows == []
-    assert statement.startswith("of 8 ranks none takes 2 % longer for its own work")
+    assert statement.startswith("of 8 ranks, none takes 2 % longer for its own work")
 
 
 # Words that accuse a rank or a link.
@@ -225,7 +225,7 @@ def test_no_command_accuses_a_rank_of_a_healthy_job(layout, run_sonde, tmp_path)
         accusing = [line for line in lines if ACCUSES.search(line)]
         assert accusing == [], (words, accusing)
         if words[0] == "analyse" or words[:3] == ("cluster", "-m", "slow_rank"):
-            assert done.stdout.startswith(f"of {job.size} ranks none takes 2 % longer"), words
+            assert done.stdout.startswith(f"of {job.size} ranks, none takes 2 % longer"), words
 
 
 def test_every_command_names_the_same_slow_rank_first(run_sonde, tmp_path):
