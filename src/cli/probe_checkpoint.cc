@@ -39,7 +39,7 @@ Result<bool> AreCheckpoints(const std::string& target, const std::string& golden
     return base::NotFoundError(Concat(other, " does not exist"));
   }
   return base::InvalidArgumentError(
-      Concat(one, " is a checkpoint and ", other, " is not:  give two checkpoints or two dumps"));
+      Concat(one, " is a checkpoint and ", other, " is not: give two checkpoints or two dumps"));
 }
 
 Result<int> CompareCheckpointFiles(const precision::CheckpointOptions& options) {

@@ -335,5 +335,5 @@ def test_mpirun_starts_them(mpirun, sonde, shared_data, run_sonde, tmp_path):
         stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=300,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert "process 0 of 3, as OMPI_COMM_WORLD_SIZE says: they share the ranks" in done.stderr
+    assert "process 0 of 3, as OMPI_COMM_WORLD_SIZE states: they share the ranks" in done.stderr
     assert contents(tmp_path / "three") == contents(tmp_path / "one")

@@ -198,7 +198,7 @@ def test_bad_input(probe, compare, tmp_path):
     refused(tmp_path / "missing.pt", "missing.pt does not exist")
     dump = tmp_path / "dump.json"
     dump.write_text("{}")
-    refused(dump, "is a checkpoint and", "dump.json is none")
+    refused(dump, "is a checkpoint and", "dump.json is not: give two")
     torch.save({"other": torch.ones(2)}, tmp_path / "other.pt")
     refused(tmp_path / "other.pt", "no tensor name in common")
     torch.save({"epoch": 3}, tmp_path / "none.pt")
