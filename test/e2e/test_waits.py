@@ -77,7 +77,7 @@ def test_both_forms_say_the_same(capture):
 def test_the_summary_reports_waits(capture, run_sonde, tmp_path):
     done = run_sonde("analyse", capture, "-o", tmp_path / "out")
     assert done.returncode == 0, done.stderr
-    line = next(line for line in done.stdout.splitlines() if "waited for the last one" in line)
+    line = next(line for line in done.stdout.splitlines() if "for the last rank to arrive" in line)
     waits = [float(wait) for wait in re.findall(r"rank \d (\d+\.\d) of", line)]
     assert waits[0] > 0.8 * COUNT * LATE_MS > waits[1]
 
