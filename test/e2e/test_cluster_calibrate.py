@@ -100,7 +100,7 @@ def test_tables_of_ranks_of_an_earlier_run_go(folder, run_sonde, calibrate, tmp_
     (tmp_path / "out/cluster_analysis_output/cluster_analysis.db").write_bytes(b"")
     done = run_sonde(*words, "-m", "calibrate_npu_gpu", "--baseline_profiling_path", path)
     assert done.returncode == 0
-    assert "no device of the number of rank 2,3,4,5,6,7: not compared" in done.stderr
+    assert "no device with the number of rank 2,3,4,5,6,7: not compared" in done.stderr
     assert run_sonde(*words, "-m", "hccl_sum").returncode == 0
     tables, _ = calibrate(path)
     assert {"CompareProfileReportRank0", "HcclAllRankStats"} <= set(tables)

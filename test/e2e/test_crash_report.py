@@ -58,7 +58,7 @@ def test_a_capture_over_which_it_crashes_leaves_the_others(
     words = ("analyse", tmp_path, "--max-process-number", at_a_time)
     done = run_sonde(*words, env=env)
     assert done.returncode == 1
-    (line,) = [line for line in done.stderr.splitlines() if "crashed over it" in line]
+    (line,) = [line for line in done.stderr.splitlines() if "crashed while reading it" in line]
     assert line.startswith(f"sonde: error: {tmp_path}/two/small_ascend_pt")
     assert f"(signal {signal.SIGSEGV:d})" in line
     ended = [

@@ -105,7 +105,10 @@ def test_every_opening_says_how_much_is_wrong(tmp_path):
         write(many / f"{rank}" / "a.json", [event(dur=-5, name=f"rank {rank}")])
     assert run(many).returncode == 0
     printed = run(many).stderr
-    assert printed.count("trace_negative_duration (2)") == 1 and printed.count("the data has faults") == 1
+    assert (
+        printed.count("trace_negative_duration (2)") == 1
+        and printed.count("the data has faults") == 1
+    )
 
 
 def test_negative_durations(tmp_path):

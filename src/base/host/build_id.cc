@@ -36,8 +36,9 @@ int TakeId(dl_phdr_info* program, size_t /*size*/, void* found) {
   for (int i = 0; i < program->dlpi_phnum; ++i) {
     const ElfW(Phdr)& part = program->dlpi_phdr[i];
     if (part.p_type != PT_NOTE) continue;
-    const auto* begin = reinterpret_cast<const char*>(program->dlpi_addr + part.p_vaddr);
-    const std::string_view id = IdAmong({begin, part.p_memsz});
+    const uintptr_t begin = program->dlpi_addr + part.p_vaddr;
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): the loader gives addresses as numbers
+    const std::string_view id = IdAmong({reinterpret_cast<const char*>(begin), part.p_memsz});
     if (!id.empty()) *static_cast<uint64_t*>(found) = HashString(id);
   }
   return 1;

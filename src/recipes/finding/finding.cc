@@ -63,7 +63,7 @@ std::string FilledPlace(std::string_view place, const std::vector<std::string>& 
   const size_t space = place.find(' ');
   const auto index = base::ParseUint64(place.substr(0, space));
   if (!index || *index >= arguments.size()) return {};
-  const std::string argument = ArgumentText(arguments[*index], language);
+  std::string argument = ArgumentText(arguments[*index], language);
   if (space == std::string_view::npos) return argument;
   const std::string_view nouns = place.substr(space + 1);
   const size_t bar = nouns.find('|');

@@ -159,9 +159,8 @@ TEST(FindSlowRanks, FindsTheGroupWhoseLinkIsSlow) {
   const Job slow = job_of(4, 40'000);
   const auto findings = recipes::SlowRanks(const_cast<Job&>(slow).ranks());
   ASSERT_EQ(findings.size(), 1U);
-  EXPECT_TRUE(
-      TextOf(findings[0], Language::kEnglish)
-          .starts_with("the link of group group 1 (ranks 4,5,6,7) is slow in all steps"))
+  EXPECT_TRUE(TextOf(findings[0], Language::kEnglish)
+                  .starts_with("the link of group group 1 (ranks 4,5,6,7) is slow in all steps"))
       << TextOf(findings[0], Language::kEnglish);
   EXPECT_TRUE(job_of(4, 4'000).SlowRanks().empty()) << "less than a tenth";
   EXPECT_TRUE(job_of(2, 40'000).SlowRanks().empty()) << "of two none is the odd one";
