@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "record/testing/fork_in_tests.h"
 #include "record/testing/session_fixture.h"
 
 namespace sonde::record {
@@ -19,12 +20,6 @@ namespace {
 
 using capture::RecordKind;
 using capture::StopReason;
-
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-#define SONDE_SKIP_UNDER_SANITIZERS() GTEST_SKIP() << "fork in a process with threads"
-#else
-#define SONDE_SKIP_UNDER_SANITIZERS() static_cast<void>(0)
-#endif
 
 template <class Body>
 pid_t Fork(Body body) {

@@ -15,6 +15,7 @@
 #include <random>
 #include <thread>
 
+#include "record/testing/fork_in_tests.h"
 #include "record/testing/session_fixture.h"
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -196,15 +197,6 @@ TEST_F(SessionTest, EndByExit) {
   EXPECT_EQ(capture.ring_files, 0u);
   EXPECT_EQ(capture.Count(RecordKind::kMark, "m"), 1u);
 }
-
-// The sanitizers' runtimes do not survive the fork of a process with threads: ThreadSanitizer
-// cannot make threads in the child, and AddressSanitizer's allocator keeps locked there what
-// another thread held at that moment.
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-#define SONDE_SKIP_UNDER_SANITIZERS() GTEST_SKIP() << "fork in a process with threads"
-#else
-#define SONDE_SKIP_UNDER_SANITIZERS() static_cast<void>(0)
-#endif
 
 TEST_F(SessionTest, ForkedChildrenRecordOnTheirOwn) {
   SONDE_SKIP_UNDER_SANITIZERS();
