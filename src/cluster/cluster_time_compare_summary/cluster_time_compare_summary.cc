@@ -14,8 +14,8 @@
 #include "cluster/cluster_time_summary/cluster_time_summary.h"
 #include "cluster/delivered/delivered.h"
 #include "cluster/frame/add_finding.h"
-#include "cluster/frame/host_calls.h"
 #include "cluster/frame/other_run.h"
+#include "recipes/trace/host_calls.h"
 
 namespace sonde::cluster {
 namespace {
@@ -153,7 +153,7 @@ constexpr Mode kClusterTimeCompareSummaryMode = {
     .folder = "ClusterTimeCompareSummary",
     .summary = "Times of cluster_time_summary compared with a base run (--bp)",
     .tables = kClusterTimeCompareSummaryTables,
-    .needs = StepNeeds() | HostCallNeeds(),
+    .needs = StepNeeds() | recipes::HostCallNeeds(),
     .wants = "steps or kernels (a recording with the device or, on a CPU, --profile-with-cpu)",
     .flags = kClusterTimeCompareSummaryFlags,
     .check = &CheckBaseRun,

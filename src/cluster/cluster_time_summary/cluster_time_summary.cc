@@ -11,7 +11,7 @@
 #include "cluster/delivered/delivered.h"
 #include "cluster/frame/add_finding.h"
 #include "cluster/frame/facts.h"
-#include "cluster/frame/host_calls.h"
+#include "recipes/trace/host_calls.h"
 
 namespace sonde::cluster {
 namespace {
@@ -100,7 +100,7 @@ StepPart& PartOf(Steps& steps, int64_t step_id) {
   return step;
 }
 
-void AddMemory(const RankInput& rank, const HostCalls& calls, Steps& steps) {
+void AddMemory(const RankInput& rank, const recipes::HostCalls& calls, Steps& steps) {
   const recipes::TraceData& data = rank.data();
   std::map<int64_t, std::vector<Block>> blocks;
   const auto add = [&](std::optional<int64_t> step, const Block& block) {
@@ -135,7 +135,7 @@ void AddMemory(const RankInput& rank, const HostCalls& calls, Steps& steps) {
 
 Status MapClusterTimeSummary(const RankInput& rank, Part& part) {
   const recipes::TraceData& data = rank.data();
-  const HostCalls calls(data);
+  const recipes::HostCalls calls(data);
   Steps steps;
   for (const store::StepRow& step : data.steps) {
     if (step.dur >= 0) PartOf(steps, step.step_id).step_us = static_cast<double>(step.dur) / 1e3;
@@ -258,7 +258,7 @@ constexpr Mode kClusterTimeSummaryMode = {
     .folder = "ClusterTimeSummary",
     .summary = "Where the time of each step went: computing, waiting, transfers, copies, free",
     .tables = kClusterTimeSummaryTables,
-    .needs = StepNeeds() | HostCallNeeds(),
+    .needs = StepNeeds() | recipes::HostCallNeeds(),
     .wants = "steps or kernels (a recording with the device or, on a CPU, --profile-with-cpu)",
     .map = &MapClusterTimeSummary,
     .reduce = &ReduceClusterTimeSummary};

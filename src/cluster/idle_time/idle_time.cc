@@ -18,7 +18,7 @@
 #include "base/strings.h"
 #include "cluster/frame/add_finding.h"
 #include "cluster/frame/facts.h"
-#include "cluster/frame/host_calls.h"
+#include "recipes/trace/host_calls.h"
 
 namespace sonde::cluster {
 namespace {
@@ -48,7 +48,8 @@ struct IdleStream {
   bool has_work = false;
 };
 
-void Add(const store::DeviceTaskRow& task, const LaunchTimes& launches, IdleStream& stream) {
+void Add(const store::DeviceTaskRow& task, const recipes::LaunchTimes& launches,
+         IdleStream& stream) {
   const int64_t end = task.ts + std::max<int64_t>(task.dur, 0);
   const int64_t idle = stream.has_work ? task.ts - stream.end : 0;
   stream.row.busy_ns += std::max<int64_t>(end - std::max(task.ts, stream.end), 0);
@@ -66,7 +67,7 @@ void Add(const store::DeviceTaskRow& task, const LaunchTimes& launches, IdleStre
 
 Status MapIdleTime(const RankInput& rank, Part& part) {
   const recipes::TraceData& data = rank.data();
-  const LaunchTimes launches(data);
+  const recipes::LaunchTimes launches(data);
   std::map<int32_t, IdleStream> streams;  // by track
   for (const store::DeviceTaskRow& task : data.tasks) {
     const store::TaskKindRow& kind = data.kinds[static_cast<size_t>(task.kind_id)];
@@ -137,7 +138,7 @@ constexpr Mode kIdleTimeMode = {
     .folder = "IdleTime",
     .summary = "Idle time of the streams of each device by cause",
     .tables = kIdleTimeTables,
-    .needs = recipes::Reads<store::DeviceTaskRow>() | LaunchTimes::kNeeds,
+    .needs = recipes::Reads<store::DeviceTaskRow>() | recipes::LaunchTimes::kNeeds,
     .wants = kWantsKernels,
     .map = &MapIdleTime,
     .reduce = &ReduceIdleTime};

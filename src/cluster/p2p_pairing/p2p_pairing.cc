@@ -25,10 +25,10 @@
 #include "cluster/frame/add_finding.h"
 #include "cluster/frame/clocks.h"
 #include "cluster/frame/facts.h"
-#include "cluster/frame/host_calls.h"
 #include "cluster/frame/statistics.h"
 #include "importers/ascend/span.h"
 #include "importers/common/sqlite_reader.h"
+#include "recipes/trace/host_calls.h"
 
 namespace sonde::cluster {
 namespace {
@@ -134,7 +134,7 @@ Status MapP2pPairing(const RankInput& rank, Part& part) {
   const recipes::TraceData& data = rank.data();
   SONDE_ASSIGN_OR_RETURN(const EndsOfOp read, ReadEnds(rank.path));
   const auto lists = RankLists(data);
-  const HostCalls calls(data);
+  const recipes::HostCalls calls(data);
   std::map<std::pair<int64_t, int64_t>, int64_t> counts;
   Unclear unclear;
   for (size_t i = 0; i < data.communications.size(); ++i) {
@@ -260,7 +260,7 @@ constexpr Mode kP2pPairingMode = {
     .tables = kP2pPairingTables,
     .needs =
         recipes::Reads<store::CommunicationOpRow, store::CommunicationGroupRow>().WithBounds() |
-        HostCallNeeds(),
+        recipes::HostCallNeeds(),
     .wants =
         "sends and receives between two ranks (a pipeline, recorded with --profile-level "
         "level1)",

@@ -9,8 +9,8 @@
 #include "base/strings.h"
 #include "cluster/frame/add_finding.h"
 #include "cluster/frame/facts.h"
-#include "cluster/frame/host_calls.h"
 #include "cluster/slow_rank/reasons.h"
+#include "recipes/trace/host_calls.h"
 
 namespace sonde::cluster {
 namespace {
@@ -24,7 +24,7 @@ struct SlowRankOpRow {
 
 Status MapSlowRank(const RankInput& rank, Part& part) {
   const recipes::TraceData& data = rank.data();
-  const HostCalls calls(data);
+  const recipes::HostCalls calls(data);
   for (size_t i = 0; i < data.communications.size(); ++i) {
     const recipes::CommunicationView& shown = rank.view.communications[i];
     if (IsSendOrReceive(shown.name)) continue;
@@ -164,7 +164,7 @@ constexpr Mode kSlowRankMode = {.name = "slow_rank",
                                 .summary = "Ranks that others wait for, since when, and why",
                                 .tables = kSlowRankTables,
                                 .needs = recipes::Reads<store::CommunicationOpRow>() |
-                                         HostCallNeeds() | recipes::slow_rank::WorkNeeds(),
+                                         recipes::HostCallNeeds() | recipes::slow_rank::WorkNeeds(),
                                 .wants = kWantsCommunication,
                                 .map = &MapSlowRank,
                                 .reduce = &ReduceSlowRank};

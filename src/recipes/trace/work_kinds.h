@@ -1,4 +1,6 @@
-// What work of a device is, as analyses of steps and ranks ask it. Pure, any thread.
+// What the modes of msprof-analyze take for computing, for copies and for operations between two
+// ranks: by the vendor's cores, types and names, so that their tables are its own. Analyses of our
+// own ask recipes/meaning. Pure, any thread.
 #pragma once
 
 #include <string>
