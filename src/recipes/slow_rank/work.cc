@@ -12,6 +12,7 @@
 #include "base/host/json.h"
 #include "base/strings.h"
 #include "recipes/intervals.h"
+#include "recipes/meaning/meaning.h"
 #include "recipes/trace/counted_steps.h"
 #include "recipes/trace/work_kinds.h"
 
@@ -107,6 +108,10 @@ class Reader {
     return data_.kinds[static_cast<size_t>(task.kind_id)];
   }
 
+  Work MeaningOf(const store::DeviceTaskRow& task) const {
+    return meanings_[static_cast<size_t>(task.kind_id)];
+  }
+
   void Collect() {
     const LaunchTimes launches(data_);
     const auto add = [&](const auto& work, int64_t end, std::vector<Interval>& set) {
@@ -114,10 +119,10 @@ class Reader {
       launched_.push_back({work.ts, end, launches.Of(work)});
     };
     for (const store::DeviceTaskRow& task : data_.tasks) {
-      const store::TaskKindRow& kind = KindOf(task);
+      const Work meaning = MeaningOf(task);
       const int64_t end = task.ts + std::max<int64_t>(task.dur, 0);
-      if (IsComputing(data_, kind)) add(task, end, sets_.compute);
-      if (IsCopy(data_, kind)) add(task, end, sets_.copies);
+      if (meaning == Work::kComputing) add(task, end, sets_.compute);
+      if (meaning == Work::kCopy) add(task, end, sets_.copies);
     }
     for (const store::CommunicationOpRow& op : data_.communications) {
       add(op, view_.EndNs(op), sets_.communication);
@@ -243,9 +248,9 @@ class Reader {
     std::map<std::tuple<int32_t, int32_t, int32_t, WorkKind>, WorkTasks> sums;
     for (const store::DeviceTaskRow& task : data_.tasks) {
       const store::TaskKindRow& kind = KindOf(task);
-      const bool is_copy = IsCopy(data_, kind);
+      const bool is_copy = MeaningOf(task) == Work::kCopy;
       const int32_t step = StepAt(task.ts);
-      if (step < 0 || (!is_copy && !IsComputing(data_, kind))) continue;
+      if (step < 0 || (!is_copy && MeaningOf(task) != Work::kComputing)) continue;
       const WorkKind work = is_copy ? WorkKind::kCopy : WorkKind::kCompute;
       // Names of Ascend's kernels are those of calls; the type is what they have in common.
       const std::string_view type = data_.Name(kind.op_type);
@@ -368,6 +373,7 @@ class Reader {
 
   const DeviceView& view_;
   const TraceData& data_;
+  std::vector<Work> meanings_ = MeaningsOf(data_);
   int64_t step_id_;
   RankWork& part_;
   Texts texts_;
