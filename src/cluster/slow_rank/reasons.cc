@@ -116,7 +116,7 @@ void Explain(std::span<const RankPart> ranks, Outcome& outcome) {
   outcome.tables.push_back(TableOf(kSlowCause, causes));
   outcome.tables.push_back(TableOf(kSlowWork, work));
   outcome.tables.push_back(TableOf(kSlowArrival, ArrivalRows(works, job)));
-  for (recipes::Finding& finding : recipes::slow_rank::SayOf(job, kEvidence)) {
+  for (recipes::Finding& finding : recipes::slow_rank::FindingsOf(job, kEvidence)) {
     outcome.findings.push_back(std::move(finding));
   }
 }

@@ -32,8 +32,8 @@ constexpr store::IssueKind kAmbiguousLaunch{
     "ranks): it is assigned to no operator"};
 constexpr store::IssueKind kDeviceNotRecorded{
     "device_not_recorded", store::Severity::kWarning,
-    "calls that gave a device work, in a file without any work of a device: the profiler lost its "
-    "records, and the host's times do not stand for them"};
+    "calls launched work on a device, but the file has none of it: the profiler lost its records, "
+    "and host times do not replace them"};
 
 class Kinds {
  public:

@@ -28,7 +28,7 @@ std::vector<Finding> SlowRanksOrNone(std::span<const RankWork> ranks) {
     std::set<int64_t> numbers;
     for (const RankWork* work : works) numbers.insert(work->rank);
     if (works.size() < 2 || numbers.size() < works.size()) continue;
-    auto of_run = slow_rank::SayOf(slow_rank::FindSlowRanks(works));
+    auto of_run = slow_rank::FindingsOf(slow_rank::FindSlowRanks(works));
     std::move(of_run.begin(), of_run.end(), std::back_inserter(findings));
   }
   return findings;

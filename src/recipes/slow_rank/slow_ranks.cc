@@ -282,7 +282,7 @@ SlowRanksOfJob FindSlowRanks(std::span<const RankWork* const> ranks) {
   return job;
 }
 
-std::vector<Finding> SayOf(const SlowRanksOfJob& job, const EvidenceNames& names) {
+std::vector<Finding> FindingsOf(const SlowRanksOfJob& job, const EvidenceNames& names) {
   std::vector<Finding> findings;
   for (const SlowRank& one : job.slow) SaySlow(job, one, names, findings);
   for (const SlowGroup& group : job.groups) SayGroup(group, names, findings);

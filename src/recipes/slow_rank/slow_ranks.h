@@ -64,11 +64,11 @@ struct EvidenceNames {
   std::string_view group = "\"group\"";
 };
 
-// What there is to say: slow ranks and links with their causes; where there are none, that and what
-// was compared; which ranks are not here. Rule "slow_rank".
-std::vector<Finding> SayOf(const SlowRanksOfJob& job, const EvidenceNames& names = {});
+// Slow ranks and links with their causes; where there are none, that and how many ranks were
+// compared; which ranks are missing. Rule "slow_rank".
+std::vector<Finding> FindingsOf(const SlowRanksOfJob& job, const EvidenceNames& names = {});
 
-// Whether a finding is one of SayOf's that name a rank or group, and why.
+// Whether a finding is one of FindingsOf() that names a rank or group, and why.
 bool NamesCause(const Finding& finding);
 
 }  // namespace sonde::recipes::slow_rank

@@ -3,14 +3,14 @@
 namespace sonde::recipes {
 namespace {
 
-double MiddleLength(std::span<const StepLength> steps, bool takes_unfinished) {
+double MedianLength(std::span<const StepLength> steps, bool takes_unfinished) {
   std::vector<int64_t> lengths;
   for (const StepLength& step : steps) {
     if (takes_unfinished || !step.is_unfinished) lengths.push_back(step.ns);
   }
-  const auto middle = lengths.begin() + static_cast<std::ptrdiff_t>(lengths.size() / 2);
-  std::nth_element(lengths.begin(), middle, lengths.end());
-  return static_cast<double>(*middle);
+  const auto median = lengths.begin() + static_cast<std::ptrdiff_t>(lengths.size() / 2);
+  std::nth_element(lengths.begin(), median, lengths.end());
+  return static_cast<double>(*median);
 }
 
 }  // namespace
@@ -20,11 +20,11 @@ CountedSteps CountSteps(std::span<const StepLength> steps) {
   if (steps.empty()) return counted;
   const bool has_finished =
       std::ranges::any_of(steps, [](const StepLength& step) { return !step.is_unfinished; });
-  const double middle = MiddleLength(steps, !has_finished);
+  const double median = MedianLength(steps, !has_finished);
   size_t left = 0;
   for (size_t i = 0; i < steps.size(); ++i) {
     const bool is_unfinished = has_finished && steps[i].is_unfinished;
-    const bool is_fragment = static_cast<double>(steps[i].ns) < kFragmentShare * middle;
+    const bool is_fragment = static_cast<double>(steps[i].ns) < kFragmentShare * median;
     counted.unfinished += is_unfinished ? 1 : 0;
     counted.fragments += !is_unfinished && is_fragment ? 1 : 0;
     counted.counts[i] = !is_unfinished && !is_fragment;
@@ -35,7 +35,7 @@ CountedSteps CountSteps(std::span<const StepLength> steps) {
   const auto most = static_cast<int64_t>(left / kFew);
   for (size_t i = 0; i < steps.size() && counted.warm_up < most; ++i) {
     if (!counted.counts[i]) continue;
-    if (static_cast<double>(steps[i].ns) <= kWarmUp * middle) break;
+    if (static_cast<double>(steps[i].ns) <= kWarmUp * median) break;
     counted.counts[i] = false;
     ++counted.warm_up;
   }
