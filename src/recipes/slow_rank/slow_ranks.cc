@@ -157,6 +157,10 @@ std::vector<SlowRank> SlowByOwnWork(const Role& role) {
   std::map<size_t, SlowRank> found;
   const auto take = [&](const Values& values, bool is_part) {
     for (Excess& excess : FindExcesses(values)) {
+      // Four parts are tried, and a pause of the host or of the machine moves time between them: a
+      // part has to take longer from some step on, and in half of the steps at least.
+      const bool is_lasting = excess.is_steady && 2 * excess.steps.size() >= values.front().size();
+      if (is_part && !is_lasting) continue;
       if (WaitedFor(role, excess) < kWaitedShare.value * excess.value) continue;
       SlowRank slow{.excess = std::move(excess), .is_part = is_part};
       const size_t place = slow.excess.place;

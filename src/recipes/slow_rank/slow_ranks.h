@@ -3,7 +3,8 @@
 //
 //   own work   (work.h) without single long calls (outliers.h), as a whole and each part by itself
 //              (computing, copies, idle time before late launches, other idle time): what it takes
-//              longer has to pass the test of excess.h among the ranks of its role
+//              longer has to pass the test of excess.h among the ranks of its role; a part also
+//              has to last: from some step on, in half of the steps at least
 //   waited     and the others wait by kWaitedShare of that: the median one communicates longer
 //              without computing, or is longer in the collectives of a group
 //   link       a rank that is not slow so, but its transfers pass the test (link.h); or those of a
