@@ -39,11 +39,13 @@ setup-vllm: ## Install a vLLM for the CPU, with which `make test` tests the real
 setup-mindspore: ## Install a MindSpore for the CPU, with which `make test` tests it too; quick when it is there
 	@setup/python.sh mindspore >/dev/null
 
+# What the release preset is linked with, so that it starts on older machines, too.
 .PHONY: setup-build
 setup-build:
 	@setup/debian.sh build test
 	@setup/duckdb.sh
 	@setup/web.sh
+	@[ $(PRESET) != release ] || setup/portable.sh >/dev/null
 
 .PHONY: build
 build: configure ## Compile with the preset PRESET (dev, release, asan, tsan) into build/<preset>
@@ -59,9 +61,9 @@ configure: setup-build
 	@rm -f build-$(PRESET).log
 
 .PHONY: demo
-demo: demo-build ## Train a small GPT on two ranks under Sonde, and show what Sonde found (OPEN=0: without the page)
+demo: $(if $(WHEEL),,demo-build) ## Train a small GPT on two ranks under Sonde, and show what Sonde found (OPEN=0: without the page; WHEEL=FILE: of a wheel, nothing is compiled)
 	@setup/python.sh torch >/dev/null
-	@tools/demo.sh $(PRESET)
+	@tools/demo.sh $(if $(WHEEL),--wheel $(WHEEL),build/$(PRESET)/bin)
 
 # The compiler's lines go to build/<preset>/build.log; a newcomer sees one that counts.
 .PHONY: demo-build
@@ -125,6 +127,11 @@ test-vllm: build ## Run the tests on a real vLLM server (part of `make test` whe
 test-mindspore: build ## Run all tests on a real MindSpore (a sample is part of `make test` where that is installed)
 	@SONDE_THOROUGH=1 SONDE_MINDSPORE_PYTHON=$$(setup/python.sh mindspore) $(PYTHON_TEST) -m pytest -q -o addopts=-ra test/mindspore
 
+.PHONY: test-wheel
+test-wheel: wheel ## Install the wheel into fresh Debian systems, older and newer, and use it there (root; some minutes)
+	@setup/debian.sh wheel
+	@python3 test/wheel/run_roots.py dist/sonde-*.whl
+
 .PHONY: test-thorough
 test-thorough: build ## Run what tests leave to others of its kind by default: other ranks, ways, damages (SONDE_THOROUGH=1)
 	@SONDE_THOROUGH=1 $(PYTHON_TEST) -m pytest -q -o addopts=-ra $$(grep -rl SONDE_THOROUGH test/e2e test/probe test/python --include='test_*.py')
@@ -165,11 +172,15 @@ bench: setup ## Build the benchmarks (release) and run each bench/<task>/run.sh
 	@for run in bench/*/run.sh; do echo "== $$run"; "$$run" build/release; done
 
 ##@ Packages
+# Of the release preset's objects: what is compiled there already is not compiled for the wheel.
 .PHONY: wheel
-wheel: setup-build ## Build the Python wheel with command, libraries and package into dist/
-	@mkdir -p dist && rm -f dist/sonde-*.whl
-	@$(PYTHON_TEST) -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir dist .
-	@ls -l dist/sonde-*.whl
+wheel: ## Build the Python wheel with command, libraries and package into dist/, and its list of parts (CycloneDX)
+	@$(MAKE) --no-print-directory demo-build PRESET=release
+	@$(PYTHON_TEST) tools/wheel.py build/release dist
+
+.PHONY: install
+install: wheel ## Install the wheel for you: into the active virtual environment, else by pipx, else into PREFIX (~/.local/share/sonde)
+	@tools/install.sh dist/sonde-*.whl
 
 ##@ Quality
 .PHONY: lint

@@ -26,6 +26,8 @@ else()
   file(REAL_PATH ${DuckDB_LIBRARY} duckdb_file)
   install(FILES ${duckdb_file} DESTINATION lib COMPONENT sonde RENAME libduckdb.so)
 endif()
+# Notices of what is inside, for `sonde --licenses`: tools/licenses.py writes them for the wheel.
+install(DIRECTORY ${PROJECT_BINARY_DIR}/licenses DESTINATION . COMPONENT sonde OPTIONAL)
 list(APPEND SONDE_SYSTEM_LIBRARIES "^libduckdb\\.so")
 
 install(CODE "set(sonde_binary \"$<TARGET_FILE:sonde>\")

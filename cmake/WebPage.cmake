@@ -15,7 +15,7 @@ function(sonde_embed_page target)
   set(out ${CMAKE_CURRENT_BINARY_DIR}/page)
   set(files ${out}/index.html.gz ${out}/app.js.gz ${out}/app.css.gz)
   add_custom_command(
-    OUTPUT ${files}
+    OUTPUT ${files} ${out}/packages.json
     COMMAND ${PROJECT_SOURCE_DIR}/setup/web.sh
     COMMAND ${SONDE_NODE} node_modules/vite/bin/vite.js build --outDir ${out} --emptyOutDir --logLevel warn
     DEPENDS ${sources} ${web}/index.html ${web}/vite.config.ts ${web}/package.json ${web}/package-lock.json ${web}/tsconfig.json

@@ -1,16 +1,21 @@
 #!/bin/bash
 # duckdb.sh: fetch DuckDB's shared library and C header, as duckdb.lock pins them, into
 # <cache>/duckdb-<digest of duckdb.lock and bind_library.py>/{lib,include}, with the library's references to itself
-# bound (bind_library.py). cmake/FindDuckDB.cmake looks there.
+# bound (bind_library.py), and its licence. cmake/FindDuckDB.cmake looks there. `duckdb.sh --where` prints the folder.
 source "$(dirname "$0")/common.sh"
 
 lock_file="$setup_dir/duckdb.lock"
 binder="$setup_dir/bind_library.py"
 target="$cache_dir/duckdb-$(cat "$lock_file" "$binder" | digest -)"
-[ -e "$target/lib/libduckdb.so" ] && [ -e "$target/include/duckdb.h" ] && exit 0
+if [ "${1:-}" = --where ]; then
+  printf '%s\n' "$target"
+  exit 0
+fi
+is_complete() { [ -e "$target/lib/libduckdb.so" ] && [ -e "$target/include/duckdb.h" ] && [ -e "$target/LICENSE" ]; }
+is_complete && exit 0
 
 lock_cache
-[ -e "$target/lib/libduckdb.so" ] && [ -e "$target/include/duckdb.h" ] && exit 0
+is_complete && exit 0
 need_space 1 "DuckDB"
 cpu=$(uname -m)
 grep -q "^library *$cpu " "$lock_file" ||
@@ -37,7 +42,10 @@ fetch() {
 
 while read -r what where name version file sha512; do
   case "$what $where" in
-    "library $cpu") fetch "$name" "$version" "$sha512" "$file" lib ;;
+    "library $cpu")
+      fetch "$name" "$version" "$sha512" "$file" lib
+      fetch "$name" "$version" "$sha512" package/LICENSE .
+      ;;
     "header any") fetch "$name" "$version" "$sha512" "$file" include ;;
   esac
 done <"$lock_file"
@@ -46,5 +54,10 @@ library="$work/result/lib/libduckdb.so"
 python3 "$binder" "$library" "$library.bound" >"$work/bind.log" 2>&1 || fail "$(tail -n 1 "$work/bind.log")"
 mv "$library.bound" "$library"
 
-rm -rf "$target"
-mv "$work/result" "$target"
+# A folder of before, without the licence, keeps its files: programs may be compiled with them now.
+if [ -e "$target/lib/libduckdb.so" ] && [ -e "$target/include/duckdb.h" ]; then
+  mv "$work/result/LICENSE" "$target/LICENSE"
+else
+  rm -rf "$target"
+  mv "$work/result" "$target"
+fi

@@ -1,11 +1,18 @@
 #!/bin/bash
-# demo.sh PRESET: trains the small GPT on two ranks under Sonde and shows what Sonde found. `make demo` runs it.
+# demo.sh FOLDER_OF_SONDE | --wheel FILE: trains the small GPT on two ranks under Sonde and shows what Sonde found. `make demo` runs it.
 # OPEN=0 names the page and does not open it. build/transcripts/demo.txt keeps each command and what it printed, for the documents.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-bin="build/$1/bin"
-export PATH="$PWD/$bin:$PATH"
 python=$(setup/python.sh torch)
+if [ "$1" = --wheel ]; then
+  rm -rf build/demo-wheel
+  python3 -m venv build/demo-wheel
+  build/demo-wheel/bin/pip install --quiet --disable-pip-version-check --no-index --no-deps "$2"
+  bin=build/demo-wheel/bin
+else
+  bin=$1
+fi
+export PATH="$PWD/$bin:$PATH"
 export OMP_NUM_THREADS=1 # as torchrun would choose, without its warning
 
 rm -rf demo

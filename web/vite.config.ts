@@ -12,9 +12,31 @@ function compress() {
     name: "compress",
     writeBundle({ dir }: { dir?: string }) {
       for (const name of readdirSync(dir!)) {
-        if (name.endsWith(".gz")) continue;
+        if (name.endsWith(".gz") || name === "packages.json") continue;
         writeFileSync(join(dir!, `${name}.gz`), gzipSync(readFileSync(join(dir!, name)), { level: 9 }));
       }
+    },
+  };
+}
+
+/** Lists the packages that are built into the page in packages.json, for their licences (tools/licenses.py). */
+function listPackages() {
+  return {
+    name: "list-packages",
+    generateBundle(
+      this: { emitFile(file: object): void },
+      _: unknown,
+      bundle: Record<string, { moduleIds?: string[] }>,
+    ) {
+      const names = new Set<string>();
+      for (const { moduleIds } of Object.values(bundle)) {
+        for (const id of moduleIds ?? []) {
+          const name = /.*\/node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(id)?.[1];
+          if (name) names.add(name);
+        }
+      }
+      const text = JSON.stringify([...names].sort(), undefined, 1) + "\n";
+      this.emitFile({ type: "asset", fileName: "packages.json", source: text });
     },
   };
 }
@@ -30,7 +52,7 @@ const api = {
 };
 
 export default defineConfig({
-  plugins: [react(), compress()],
+  plugins: [react(), listPackages(), compress()],
   server: { proxy: { "/api": api } },
   build: {
     target: "es2022",

@@ -7,6 +7,7 @@
 
 #include "base/strings.h"
 #include "cli/commands.h"
+#include "cli/licenses.h"
 
 namespace sonde::cli {
 namespace {
@@ -44,7 +45,9 @@ void PrintOverview(std::span<const Command> commands) {
     text += Concat("  ", command.name, std::string(width + 2 - command.name.size(), ' '),
                    command.summary, "\n");
   }
-  text += "\n'sonde COMMAND --help' explains the options. 'sonde --version' prints the version.\n";
+  text +=
+      "\n'sonde COMMAND --help' explains the options. 'sonde --version' prints the version,\n"
+      "'sonde --licenses' the notices of the libraries inside.\n";
   text += "\nExample:\n  sonde run -- python3 train.py\n";
   std::fwrite(text.data(), 1, text.size(), stdout);
 }
@@ -274,6 +277,16 @@ int RunCommandWords(const Command& command, std::span<const std::string> words, 
   return RunAction(action, context);
 }
 
+int PrintLicenses(const Context& context) {
+  const Result<std::string> texts = LicenseTexts(context.layout.home);
+  if (!texts.ok()) {
+    PrintError(texts.status().message());
+    return kExitFailure;
+  }
+  std::fwrite(texts->data(), 1, texts->size(), stdout);
+  return kExitOk;
+}
+
 int DispatchWords(std::span<const Command> commands, std::span<const std::string> arguments,
                   Context context) {
   if (arguments.empty()) return WrongUsage(context, "no command given");
@@ -290,6 +303,7 @@ int DispatchWords(std::span<const Command> commands, std::span<const std::string
     std::printf("sonde %s\n", SONDE_VERSION);
     return kExitOk;
   }
+  if (name == "--licenses") return PrintLicenses(context);
   if (name == "help" && !words.empty()) {
     name = words.front();
     words.assign({"--help"});

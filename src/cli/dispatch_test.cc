@@ -167,5 +167,11 @@ TEST(Dispatch, Version) {
   EXPECT_TRUE(outcome.out.starts_with("sonde "));
 }
 
+TEST(Dispatch, LicensesOfAProgramThatIsNotInstalledAreAnError) {
+  const Outcome outcome = RunWords({"--licenses"});
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("make wheel"));
+}
+
 }  // namespace
 }  // namespace sonde::cli
