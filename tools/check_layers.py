@@ -137,6 +137,32 @@ def check_python(problems):
         check_part_is_known(path, problems)
 
 
+def check_python_circles(problems):
+    """Modules of the package that import each other in a circle, also for their types alone."""
+    uses = {}
+    for path in source_tree.tracked_files(".py"):
+        if path.parts[:2] != ("python", "sonde") or path.name == "__init__.py":
+            continue
+        tree = ast.parse(source_tree.read(path), str(path))
+        module = ".".join(path.with_suffix("").parts[1:])
+        uses[module] = {name for name, _ in imported_modules(tree, module.rpartition(".")[0])}
+    done, trail = set(), []
+
+    def follow(module):
+        if module in trail:
+            circle = [*trail[trail.index(module) :], module]
+            problems.append(f"imports in a circle: {' -> '.join(circle)}")
+        if module in done or module in trail:
+            return
+        trail.append(module)
+        for used in sorted(uses[module] & uses.keys()):
+            follow(used)
+        done.add(trail.pop())
+
+    for module in sorted(uses):
+        follow(module)
+
+
 def check_part_is_known(path, problems):
     if path.parts[:2] != ("python", "sonde") or path.name == "__init__.py" and len(path.parts) == 3:
         return
@@ -161,6 +187,7 @@ def main():
     check_cpp(problems)
     check_cmake(problems)
     check_python(problems)
+    check_python_circles(problems)
     check_test_names(problems)
     for problem in problems:
         print(problem)

@@ -20,7 +20,6 @@ from sonde.torch.precision import (
     _errors,
     _function_modes,
     _native_probe,
-    _unmatched,
 )
 
 
@@ -61,7 +60,7 @@ def read_order(content: Any) -> "tuple[int, int]":
 
 def _ranges(steps: "list[int]") -> str:
     """ "step 3", "steps 0-2, 5"."""
-    return ("step " if len(steps) == 1 else "steps ") + _unmatched.ranges(steps)
+    return ("step " if len(steps) == 1 else "steps ") + _errors.ranges(steps)
 
 
 def _entries(folder: str) -> int:

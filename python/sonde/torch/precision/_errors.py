@@ -97,6 +97,19 @@ class Loud:
 _missed: "set[str]" = set()
 
 
+def ranges(numbers: "list[int]") -> str:
+    """Sorted numbers: "0-2, 5"; many are cut short."""
+    most = 8
+    parts: list[list[int]] = []
+    for number in numbers:
+        if parts and parts[-1][1] == number - 1:
+            parts[-1][1] = number
+        else:
+            parts.append([number, number])
+    texts = [str(first) if first == last else f"{first}-{last}" for first, last in parts]
+    return ", ".join(texts[:most]) + (", ..." if len(texts) > most else "")
+
+
 def refuse(text: str) -> ProbeError:
     """Logs a wrong setting and gives the exception to raise, with the same text."""
     error(text)

@@ -6,7 +6,6 @@ import re
 from typing import Any, Optional
 
 from sonde.torch.precision import _errors
-from sonde.torch.precision._unmatched import ranges
 
 _ENTRY = re.compile(r"\.forward\.\d+$")
 
@@ -118,7 +117,8 @@ class Loader:
         never = sorted(set(self._settings["step"]) - self._steps)
         if never:
             _errors.warning(
-                f"[load] never loaded: step {ranges(never)}; the program came to step {last}"
+                f"[load] never loaded: step {_errors.ranges(never)}; "
+                f"the program came to step {last}"
             )
 
     def replace(self, name: str, args: tuple, kwargs: "dict[str, Any]") -> "Optional[tuple]":

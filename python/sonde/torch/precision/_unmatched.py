@@ -4,26 +4,37 @@ Without it a misspelt name or a step too far gives an empty dump that nothing ex
 """
 
 import difflib
-from typing import TYPE_CHECKING
+from typing import Optional, Protocol
 
 from sonde.torch.precision import _errors
+from sonde.torch.precision._apis import Apis
+from sonde.torch.precision._collector import Collector
+from sonde.torch.precision._config import Config
+from sonde.torch.precision._load import Loader
 
-if TYPE_CHECKING:
-    from sonde.torch.precision._service import Service
-
-_SHOWN = 8  # names, or ranges of steps, of one line
+_SHOWN = 8  # names of one line
 
 
-def ranges(numbers: "list[int]") -> str:
-    """Sorted numbers: "0-2, 5"; many are cut short."""
-    parts: list[list[int]] = []
-    for number in numbers:
-        if parts and parts[-1][1] == number - 1:
-            parts[-1][1] = number
-        else:
-            parts.append([number, number])
-    texts = [str(first) if first == last else f"{first}-{last}" for first, last in parts]
-    return ", ".join(texts[:_SHOWN]) + (", ..." if len(texts) > _SHOWN else "")
+class Ended(Protocol):
+    """What is asked of the service when the program ends."""
+
+    config: Config
+    collector: Collector
+    apis: Apis
+    loader: Optional[Loader]
+    rank: Optional[int]
+    has_begun: bool
+    is_driven: bool
+    recorded: "dict[int, str]"
+    watched: "set[int]"
+
+    @property
+    def step_number(self) -> int: ...
+
+    @property
+    def has_enough(self) -> bool: ...
+
+    def framework_rank(self) -> Optional[int]: ...
 
 
 def nearest_name(part: str, seen: "set[str]") -> str:
@@ -40,7 +51,7 @@ def nearest_name(part: str, seen: "set[str]") -> str:
     return f" (did you mean {near[0]!r}?)" if near else ""
 
 
-def report(service: "Service") -> None:
+def report(service: Ended) -> None:
     """One warning each; nothing where this process was not meant to record."""
     config = service.config
     if config.dump_enable is False or not _is_wanted(service):
@@ -58,24 +69,25 @@ def report(service: "Service") -> None:
         service.loader.warn_of_unmatched(service.step_number)
 
 
-def _is_wanted(service: "Service") -> bool:
+def _is_wanted(service: Ended) -> bool:
     config = service.config
     rank = service.rank if service.rank is not None else service.framework_rank()
     return not config.rank or rank in config.rank or bool(service.recorded)
 
 
-def _warn_of_steps(service: "Service") -> None:
+def _warn_of_steps(service: Ended) -> None:
     if service.has_enough:
         return  # it ended because what was looked for was found
     had = service.watched.union(service.recorded)
     never = [step for step in service.config.step if step not in had]
     if never:
         _errors.warning(
-            f"never recorded: step {ranges(never)}; the program came to step {service.step_number}"
+            f"never recorded: step {_errors.ranges(never)}; "
+            f"the program came to step {service.step_number}"
         )
 
 
-def _warn_of_names(service: "Service") -> None:
+def _warn_of_names(service: Ended) -> None:
     scope = service.collector.scope
     config = service.config
     if config.task == "nan_watch":
@@ -86,7 +98,7 @@ def _warn_of_names(service: "Service") -> None:
         _errors.warning(f"no call matched {part!r} of tensor_list: no tensor is saved for it")
 
 
-def _warn_of_namespaces(service: "Service") -> None:
+def _warn_of_namespaces(service: Ended) -> None:
     config = service.config
     if config.level not in ("L1", "mix"):
         return
