@@ -9,7 +9,6 @@
 #include "base/host/json_writer.h"
 #include "base/strings.h"
 #include "recipes/coverage/coverage.h"
-#include "recipes/finding/advice.h"
 #include "recipes/finding/limits.h"
 #include "recipes/finding/rules.h"
 #include "recipes/finding/slow_rank.h"

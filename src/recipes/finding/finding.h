@@ -18,6 +18,13 @@ namespace sonde::recipes {
 
 enum class Language : uint8_t { kEnglish, kChinese };
 
+// What importers advise about their issues.
+struct Advice {
+  std::string_view english;  // as the table import_issue has it
+  std::string_view chinese;
+};
+std::vector<Advice> KnownAdvice();
+
 struct Finding {
   std::string_view rule;
   std::string severity;   // error, warning or info

@@ -1,5 +1,5 @@
 // GET /api/findings?lang=en|zh: the findings of the analyses of all traces that are ready, the most
-// important first.
+// important first. GET /api/advice?lang=en|zh: what importers advise, by the text in the tables.
 #include <algorithm>
 
 #include "base/strings.h"
@@ -73,6 +73,16 @@ Result<HttpAnswer> HandleFindings(Session& session, const HttpRequest& request) 
   answer.body = ToJson(messages);
   session.Remember(key, answer.body);
   return answer;
+}
+
+Result<HttpAnswer> HandleAdvice(Session& /*session*/, const HttpRequest& request) {
+  const recipes::Language language = LanguageOf(request.Text("lang"));
+  std::vector<AdviceMessage> messages;
+  for (const auto& [english, chinese] : recipes::KnownAdvice()) {
+    const auto text = language == recipes::Language::kChinese ? chinese : english;
+    messages.push_back({.advice = std::string(english), .text = std::string(text)});
+  }
+  return HttpAnswer{.body = ToJson(messages)};
 }
 
 }  // namespace sonde::serve
