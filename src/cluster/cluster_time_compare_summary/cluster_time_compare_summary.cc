@@ -15,7 +15,7 @@
 #include "cluster/delivered/delivered.h"
 #include "cluster/frame/add_finding.h"
 #include "cluster/frame/other_run.h"
-#include "recipes/trace/host_calls.h"
+#include "recipes/launch/host_calls.h"
 
 namespace sonde::cluster {
 namespace {

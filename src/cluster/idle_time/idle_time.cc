@@ -18,7 +18,7 @@
 #include "base/strings.h"
 #include "cluster/frame/add_finding.h"
 #include "cluster/frame/facts.h"
-#include "recipes/trace/host_calls.h"
+#include "recipes/launch/launch.h"
 
 namespace sonde::cluster {
 namespace {

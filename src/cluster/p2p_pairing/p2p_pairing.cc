@@ -27,8 +27,8 @@
 #include "cluster/frame/facts.h"
 #include "cluster/frame/statistics.h"
 #include "importers/ascend/span.h"
+#include "recipes/launch/host_calls.h"
 #include "importers/common/sqlite_reader.h"
-#include "recipes/trace/host_calls.h"
 
 namespace sonde::cluster {
 namespace {

@@ -10,7 +10,7 @@
 #include "cluster/frame/add_finding.h"
 #include "cluster/frame/facts.h"
 #include "cluster/slow_rank/reasons.h"
-#include "recipes/trace/host_calls.h"
+#include "recipes/launch/host_calls.h"
 
 namespace sonde::cluster {
 namespace {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <span>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 
 #include "store/launch_calls.h"
@@ -13,16 +12,6 @@ namespace {
 
 bool LeadsToDevice(const TraceData& data, const store::FlowRow& flow) {
   return flow.slice_in >= 0 && flow.slice_out >= 0 && data.Name(flow.kind) == "host_to_device";
-}
-
-// By slice of the work the slice that an arrow leads from.
-std::unordered_map<int32_t, int32_t> ArrowsToWork(const TraceData& data) {
-  std::unordered_map<int32_t, int32_t> arrows;
-  arrows.reserve(data.flows.size());
-  for (const store::FlowRow& flow : data.flows) {
-    if (LeadsToDevice(data, flow)) arrows.try_emplace(flow.slice_in, flow.slice_out);
-  }
-  return arrows;
 }
 
 enum class CallKind : uint8_t { kOther, kLaunch, kBeginCapture, kEndCapture };
@@ -76,12 +65,19 @@ std::vector<bool> RecordsGraph(const TraceData& data, std::span<const CallKind> 
 
 }  // namespace
 
+WorkArrows::WorkArrows(const TraceData& data) {
+  calls_.reserve(data.flows.size());
+  for (const store::FlowRow& flow : data.flows) {
+    if (LeadsToDevice(data, flow)) calls_.try_emplace(flow.slice_in, flow.slice_out);
+  }
+}
+
 Launches::Launches(const TraceData& data) : data_(data) {
-  const auto arrows = ArrowsToWork(data);
+  const WorkArrows arrows(data);
   calls_.reserve(data.tasks.size());
   for (const store::DeviceTaskRow& task : data.tasks) {
-    const auto arrow = arrows.find(task.slice_id);
-    calls_.push_back(arrow == arrows.end() ? task.launch_slice_id : arrow->second);
+    const int32_t call = arrows.CallOf(task.slice_id);
+    calls_.push_back(call >= 0 ? call : task.launch_slice_id);
   }
 }
 

@@ -9,12 +9,29 @@
 // made, any thread; refers to the TraceData.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <unordered_map>
 #include <vector>
 
+#include "recipes/launch/host_calls.h"
 #include "recipes/trace/trace_data.h"
 
 namespace sonde::recipes {
+
+// The arrows of a trace from calls of the host to work of a device.
+class WorkArrows {
+ public:
+  explicit WorkArrows(const TraceData& data);
+  // The slice that an arrow leads from to this one; store::kNone: no arrow does.
+  int32_t CallOf(int32_t slice_id) const {
+    const auto arrow = calls_.find(slice_id);
+    return arrow == calls_.end() ? store::kNone : arrow->second;
+  }
+
+ private:
+  std::unordered_map<int32_t, int32_t> calls_;  // by slice of the work
+};
 
 class Launches {
  public:
@@ -28,6 +45,31 @@ class Launches {
  private:
   const TraceData& data_;
   std::vector<int32_t> calls_;
+};
+
+// When work was launched: at the begin of the call that an arrow leads from, else of that of
+// HostCalls.
+class LaunchTimes {
+ public:
+  static constexpr Needs kNeeds = HostCallNeeds() | Reads<store::FlowRow>();
+  static constexpr int64_t kUnknown = INT64_MIN;
+
+  explicit LaunchTimes(const TraceData& data) : data_(data), calls_(data), arrows_(data) {}
+
+  // Work: a device task or a communication operation.
+  template <class Work>
+  int64_t Of(const Work& work) const {
+    const int32_t call = arrows_.CallOf(work.slice_id);
+    if (call >= 0) return data_.Slice(call).ts;
+    int64_t found = kUnknown;
+    calls_.ForEach(work, [&](int64_t ts) { found = std::max(found, ts); });
+    return found;
+  }
+
+ private:
+  const TraceData& data_;
+  HostCalls calls_;
+  WorkArrows arrows_;
 };
 
 // Calls that give a device work, and how many of them have any in the trace. Calls that only record

@@ -71,6 +71,18 @@ class LaunchTest : public ::testing::Test {
   TraceData data_;
 };
 
+TEST_F(LaunchTest, MomentOfALaunchIsTheBeginOfItsCall) {
+  const Launches launches(Data());
+  const LaunchTimes times(data_);
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(times.Of(tasks_[i]), data_.Slice(launches.CallOf(i)).ts) << i;
+  }
+  // Without calls by number: the operator that the importer names, else the work itself.
+  EXPECT_EQ(times.Of(tasks_[3]), tasks_[3].ts);
+  tasks_[3].launch_slice_id = 0;
+  EXPECT_EQ(times.Of(tasks_[3]), slices_[0].ts);
+}
+
 TEST_F(LaunchTest, CallAndOperatorOfEveryTask) {
   const Launches launches(Data());
   EXPECT_EQ(launches.calls(), (std::vector<int32_t>{1, 2, 2, -1}));

@@ -19,8 +19,8 @@
 #include <tuple>
 #include <vector>
 
+#include "recipes/launch/launch.h"
 #include "recipes/trace/device_view.h"
-#include "recipes/trace/host_calls.h"
 #include "recipes/trace/needs.h"
 
 namespace sonde::recipes::slow_rank {

@@ -1,13 +1,12 @@
-// When the host asked for device work: the calls of the vendor's interface by the number that ties
-// them to it.
+// When the host asked for device work, as the reference joins it: the calls of the vendor's
+// interface by the number that ties them to the work. Analyses of our own ask launch.h.
 //
-// The reference joins by that number, so that work with two calls counts twice and work without one
+// Work with two calls counts twice and work without one
 // not at all. Traces that have no such calls (of other vendors, of a CPU) have one moment for each
 // piece of work: that of the operator that launched it, else its own begin. Refers to the trace.
-// LaunchTimes says when work was launched, as the analyses of our own ask it. Pure, any thread.
+// Pure, any thread.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <unordered_map>
 #include <vector>
@@ -44,34 +43,6 @@ class HostCalls {
  private:
   const TraceData& data_;
   std::unordered_map<int64_t, std::vector<int64_t>> starts_;
-};
-
-// The call is the runtime's where an arrow leads from it to the work, else that of HostCalls.
-class LaunchTimes {
- public:
-  static constexpr Needs kNeeds = HostCallNeeds() | Reads<store::FlowRow>();
-  static constexpr int64_t kUnknown = INT64_MIN;
-
-  explicit LaunchTimes(const TraceData& data) : calls_(data) {
-    for (const store::FlowRow& flow : data.flows) {
-      if (flow.slice_in >= 0 && flow.slice_out >= 0 && data.Name(flow.kind) == "host_to_device") {
-        arrows_.try_emplace(flow.slice_in, data.Slice(flow.slice_out).ts);
-      }
-    }
-  }
-  // Begin of the call that launched a task or a communication operation.
-  template <class Work>
-  int64_t Of(const Work& work) const {
-    const auto arrow = arrows_.find(work.slice_id);
-    if (arrow != arrows_.end()) return arrow->second;
-    int64_t found = kUnknown;
-    calls_.ForEach(work, [&](int64_t ts) { found = std::max(found, ts); });
-    return found;
-  }
-
- private:
-  HostCalls calls_;
-  std::unordered_map<int32_t, int64_t> arrows_;
 };
 
 }  // namespace sonde::recipes
