@@ -20,6 +20,7 @@ FOLDER_ORDER = (
     "importers",
     "recipes",
     "job",
+    "report",
     "exporters",
     "precision",
     "cluster",

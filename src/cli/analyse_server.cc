@@ -8,8 +8,8 @@
 #include "cli/command.h"
 #include "exporters/serving/serving.h"
 #include "importers/import_trace.h"
-#include "precision/output/xlsx_result.h"
 #include "recipes/serving_summary/serving_summary.h"
+#include "report/text_sheets.h"
 
 namespace sonde::cli {
 namespace {
@@ -24,11 +24,11 @@ Status WriteFiles(const recipes::ServingSummary& summary, const store::RowTables
       base::WriteFileAtomically(base_path + ".txt", exporters::RenderServing(summary, true)));
   SONDE_RETURN_IF_ERROR(
       base::WriteFileAtomically(base_path + ".csv", exporters::ServingCsv(summary)));
-  std::vector<precision::XlsxSheet> sheets;
+  std::vector<report::XlsxSheet> sheets;
   for (exporters::Sheet& sheet : exporters::ServingSheets(summary, tables)) {
     sheets.push_back({std::move(sheet.name), std::move(sheet.rows)});
   }
-  return precision::WriteXlsxSheets(sheets, base_path + ".xlsx");
+  return report::WriteXlsxSheets(sheets, base_path + ".xlsx");
 }
 
 }  // namespace

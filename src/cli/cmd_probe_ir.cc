@@ -10,6 +10,7 @@
 #include "base/strings.h"
 #include "cli/command.h"
 #include "job/open.h"
+#include "precision/compare/cell.h"
 #include "precision/ir/ir_file.h"
 #include "precision/ir/ir_report.h"
 #include "precision/kernels/kernel_dump.h"
@@ -22,7 +23,7 @@ namespace {
 
 using base::Concat;
 using precision::IrFile;
-using precision::TextTable;
+using report::TextTable;
 
 constexpr std::string_view kProbeIrExample =
     "sonde probe ir ./ir                                   # every pass in the folder\n"
@@ -77,7 +78,7 @@ Result<int> Give(const TextTable& table, const ProbeIrOptions& options, std::str
   SONDE_RETURN_IF_ERROR(base::MakeDirectories(options.output));
   SONDE_ASSIGN_OR_RETURN(
       const std::string file,
-      precision::WriteTextTable(table, base::JoinPath(options.output, name), /*xlsx=*/false));
+      report::WriteTextTable(table, base::JoinPath(options.output, name), /*xlsx=*/false));
   std::printf("rows       %zu\nwritten    %s\n", table.rows.size(), file.c_str());
   return kExitOk;
 }

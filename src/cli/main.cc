@@ -1,14 +1,14 @@
 // The command `sonde`.
 #include <cstdlib>
 
+#include "base/host/sqlite_reader.h"
 #include "cli/commands.h"
 #include "cli/crash_report.h"
-#include "importers/common/sqlite_reader.h"
 
 int main(int argc, char** argv) {
   using sonde::cli::Context;
   sonde::cli::ReportCrashes();
-  sonde::importers::LeaveSqliteMemoryUncounted();
+  sonde::base::LeaveSqliteMemoryUncounted();
   sonde::Result<std::string> self = sonde::cli::SelfPath();
   if (!self.ok()) {
     sonde::cli::PrintError(self.status().message());

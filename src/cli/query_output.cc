@@ -5,10 +5,10 @@
 #include <memory>
 #include <vector>
 
-#include "base/host/csv_writer.h"
 #include "base/host/json_writer.h"
 #include "base/strings.h"
-#include "precision/output/xlsx_result.h"
+#include "report/csv_writer.h"
+#include "report/text_sheets.h"
 
 namespace sonde::cli {
 namespace {
@@ -175,7 +175,7 @@ class CsvSink final : public FileSink {
  private:
   void Text(std::string_view text) { is_raw_ ? csv_.Text(text) : csv_.ForeignText(text); }
 
-  base::CsvWriter csv_;
+  report::CsvWriter csv_;
   bool is_raw_;
 };
 
@@ -308,7 +308,7 @@ Status WriteQuery(const store::JointStore& store, const std::string& sql, QueryF
 
 Status WriteWorkbook(const store::JointStore& store, const std::string& sql,
                      const std::string& path) {
-  precision::XlsxSheet sheet{.name = "result", .rows = {{}}};
+  report::XlsxSheet sheet{.name = "result", .rows = {{}}};
   SONDE_RETURN_IF_ERROR(store.ScanWithColumns(
       sql,
       [&](const std::vector<QueryColumn>& columns) -> Status {
@@ -316,9 +316,9 @@ Status WriteWorkbook(const store::JointStore& store, const std::string& sql,
         return {};
       },
       [&](const Chunk& chunk) -> Status {
-        if (sheet.rows.size() + chunk.rows() > precision::kMaxSheetRows) {
+        if (sheet.rows.size() + chunk.rows() > report::kMaxSheetRows) {
           return base::OutOfRangeError(
-              Concat("a sheet holds ", std::to_string(precision::kMaxSheetRows),
+              Concat("a sheet holds ", std::to_string(report::kMaxSheetRows),
                      " rows, the result has more: add a LIMIT, or write csv or parquet"));
         }
         for (size_t row = 0; row < chunk.rows(); ++row) {
@@ -329,7 +329,7 @@ Status WriteWorkbook(const store::JointStore& store, const std::string& sql,
         }
         return {};
       }));
-  return precision::WriteXlsxSheets({std::move(sheet)}, path);
+  return report::WriteXlsxSheets({std::move(sheet)}, path);
 }
 
 }  // namespace sonde::cli

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/host/parallel.h"
+#include "base/host/yaml_file.h"
 #include "base/strings.h"
 #include "precision/analysis/difference_json.h"
 #include "precision/cause/other_ranks.h"
@@ -15,13 +16,12 @@
 #include "precision/dump/dump_folder.h"
 #include "precision/dump/dump_tree.h"
 #include "precision/engines/engine_pairs.h"
-#include "precision/mapping/yaml_file.h"
-#include "precision/output/csv_result.h"
 #include "precision/output/result_store.h"
 #include "precision/output/result_table.h"
-#include "precision/output/time_stamp.h"
-#include "precision/output/xlsx_result.h"
 #include "precision/tensor/calibration.h"
+#include "report/csv_files.h"
+#include "report/text_sheets.h"
+#include "report/time_stamp.h"
 
 namespace sonde::precision {
 namespace {
@@ -61,7 +61,8 @@ struct StepBefore {
 
 class CompareRun {
  public:
-  explicit CompareRun(const CompareOptions& options) : options_(options), stamp_(TimeStamp()) {}
+  explicit CompareRun(const CompareOptions& options)
+      : options_(options), stamp_(report::TimeStamp()) {}
 
   Result<CompareOutcome> Run();
 
@@ -181,7 +182,7 @@ Status CompareRun::WriteMapping(const Task& task, const PairingSetup& setup,
   if (setup.data_pairs.empty()) return Status::Ok();
   const std::string path = OutputPath(task, "data_mapping", ".yaml");
   SONDE_RETURN_IF_ERROR(base::MakeDirectories(std::string(base::DirName(path))));
-  SONDE_RETURN_IF_ERROR(base::WriteFileAtomically(path, YamlOfPairs(setup.data_pairs)));
+  SONDE_RETURN_IF_ERROR(base::WriteFileAtomically(path, base::YamlOfPairs(setup.data_pairs)));
   outcome->files.push_back(path);
   return Status::Ok();
 }
@@ -205,7 +206,7 @@ Status CheckMetricNames(const std::vector<UserMetric>& metrics, const Comparison
 std::vector<std::string> TensorLog(const Comparison& comparison) {
   const ResultTable table(comparison, nullptr);
   std::vector<std::string> lines;
-  RowText cells;
+  report::RowText cells;
   const size_t metrics = kTensorMetricCount + comparison.extra_columns.size();
   for (size_t i = 0; i < comparison.target_row_count(); ++i) {
     const ComparedRow& row = comparison.rows[i];
@@ -286,9 +287,9 @@ Status CompareRun::WriteTable(const Task& task, const Comparison& comparison,
   std::vector<std::string> files;
   if (options_.xlsx) {
     files.push_back(path + ".xlsx");
-    SONDE_RETURN_IF_ERROR(WriteXlsx(table, files.back()));
+    SONDE_RETURN_IF_ERROR(report::WriteXlsx(table, files.back()));
   } else {
-    SONDE_ASSIGN_OR_RETURN(files, WriteCsv(table, path));
+    SONDE_ASSIGN_OR_RETURN(files, report::WriteCsv(table, path));
   }
   outcome->files.insert(outcome->files.begin(), files.begin(), files.end());
   return Status::Ok();

@@ -17,10 +17,10 @@
 #include "precision/graph/vis_db.h"
 #include "precision/mapping/layer_mapping.h"
 #include "precision/output/result_store.h"
-#include "precision/output/time_stamp.h"
 #include "precision/parallel/merged_dump.h"
 #include "precision/parallel/merged_side.h"
 #include "precision/tensor/tensor_comparison.h"
+#include "report/time_stamp.h"
 
 namespace sonde::precision {
 namespace {
@@ -465,7 +465,7 @@ Result<GraphOutcome> GraphRun::Run() {
   SONDE_RETURN_IF_ERROR(base::MakeDirectories(options_.output_path));
   if (options_.as_dump) return WriteDumps(target);
   outcome_.file = JoinPath(options_.output_path,
-                           Concat(compare ? "compare_" : "build_", TimeStamp(), ".vis.db"));
+                           Concat(compare ? "compare_" : "build_", report::TimeStamp(), ".vis.db"));
   SONDE_ASSIGN_OR_RETURN(db_, VisDbWriter::Create(outcome_.file));
   if (options_.store) {
     outcome_.store = Concat(outcome_.file.substr(0, outcome_.file.size() - 7), ".duckdb");

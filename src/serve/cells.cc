@@ -91,7 +91,7 @@ void WriteCell(base::JsonWriter& json, const Chunk& chunk, size_t column, size_t
   WriteReal(json, Real(chunk, column, row));
 }
 
-void WriteCell(base::CsvWriter& csv, const Chunk& chunk, size_t column, size_t row) {
+void WriteCell(report::CsvWriter& csv, const Chunk& chunk, size_t column, size_t row) {
   if (chunk.IsNull(column, row)) return csv.Empty();
   if (chunk.type(column) == ValueType::kText) return csv.ForeignText(chunk.Text(column, row));
   if (chunk.type(column) == ValueType::kBool) {

@@ -5,8 +5,8 @@
 
 #include <string>
 
-#include "base/host/csv_writer.h"
 #include "base/host/json_writer.h"
+#include "report/csv_writer.h"
 #include "serve/messages.h"
 #include "store/chunk.h"
 #include "store/result_info.h"
@@ -16,7 +16,7 @@ namespace sonde::serve {
 
 // Integers that a double does not hold exactly become texts.
 void WriteCell(base::JsonWriter& json, const store::Chunk& chunk, size_t column, size_t row);
-void WriteCell(base::CsvWriter& csv, const store::Chunk& chunk, size_t column, size_t row);
+void WriteCell(report::CsvWriter& csv, const store::Chunk& chunk, size_t column, size_t row);
 
 // "integer", "real", "text" or "boolean".
 std::string CellType(store::ValueType type);

@@ -83,10 +83,6 @@ std::string SqlText(std::string_view text) {
   return base::Concat("'", base::ReplaceAll(text, "'", "''"), "'");
 }
 
-std::string SqlName(std::string_view name) {
-  return base::Concat("\"", base::ReplaceAll(name, "\"", "\"\""), "\"");
-}
-
 size_t SkipBlank(std::string_view sql) {
   size_t at = 0;
   while (at < sql.size()) {

@@ -6,12 +6,13 @@
 #include <string>
 #include <string_view>
 
+#include "base/host/sql_name.h"
+
 namespace sonde::store {
 
 // A text as a literal: 'it''s'.
 std::string SqlText(std::string_view text);
-// A name of a table or column, whatever it holds: "a ""b""".
-std::string SqlName(std::string_view name);
+using base::SqlName;
 
 // Place of the first character that is no space or comment.
 size_t SkipBlank(std::string_view sql);

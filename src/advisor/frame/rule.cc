@@ -4,14 +4,14 @@
 #include <array>
 #include <cctype>
 
+#include "base/host/yaml_file.h"
 #include "base/strings.h"
-#include "precision/mapping/yaml_file.h"
 
 namespace sonde::advisor {
 namespace {
 
 using base::Concat;
-using precision::YamlNode;
+using base::YamlNode;
 
 constexpr std::array<std::string_view, kSections> kSectionNames = {
     "overall",     "comparison", "memory",   "communication",
@@ -240,13 +240,13 @@ Status AddTables(const YamlNode& list, std::string_view source, std::vector<Shar
 std::string_view NameOf(Section section) { return kSectionNames[static_cast<size_t>(section)]; }
 
 Result<Rule> ParseRule(const std::string& text, std::string_view source) {
-  const auto root = precision::ParseYaml(text, source);
+  const auto root = base::ParseYaml(text, source);
   if (!root.ok()) return Wrong(source, root.status().message());
   return RuleReader(*root, source).Run();
 }
 
 Status AddFile(const std::string& text, std::string_view source, RuleBook& book) {
-  const auto root = precision::ParseYaml(text, source);
+  const auto root = base::ParseYaml(text, source);
   if (!root.ok()) return Wrong(source, root.status().message());
   const YamlNode* tables = root->Find("tables");
   if (tables != nullptr) return AddTables(*tables, source, book.tables);

@@ -1,5 +1,3 @@
-#include "compare/overall/overall.h"
-
 #include <array>
 #include <cmath>
 
@@ -7,6 +5,7 @@
 #include "base/strings.h"
 #include "cluster/frame/facts.h"
 #include "compare/frame/load.h"
+#include "compare/overall/overall.h"
 
 namespace sonde::advisor {
 namespace {

@@ -1,39 +1,31 @@
 // The report as one page that needs nothing else: styles and pictures stand in it, light and dark
 // follow the reader's system. Texts of traces are escaped.
+#include "report/html.h"
+
 #include <algorithm>
 #include <cmath>
 
 #include "advisor/output/write.h"
 #include "base/strings.h"
-#include "cluster/output/chart.h"
+#include "report/chart.h"
 
 namespace sonde::advisor {
 namespace {
 
 using base::Concat;
-using cluster::Escaped;
+using report::Escaped;
 
 constexpr std::string_view kStyle = R"(
-:root { color-scheme: light dark; --text: #1b1f24; --soft: #57606a; --line: #d0d7de;
-  --ground: #ffffff; --card: #f6f8fa; --fill: #4477aa; }
-@media (prefers-color-scheme: dark) { :root { --text: #e6edf3; --soft: #9198a1; --line: #3d444d;
-  --ground: #0d1117; --card: #151b23; --fill: #6699cc; } }
-body { font: 14px/1.5 system-ui, sans-serif; color: var(--text); background: var(--ground);
-  max-width: 1080px; margin: 2em auto; padding: 0 1em; }
-h1 { font-size: 1.5em; } h2 { font-size: 1.2em; margin-top: 1.6em; }
 details { border: 1px solid var(--line); border-left: 6px solid var(--line); border-radius: 4px;
   background: var(--card); margin: .6em 0; padding: .4em .9em; }
-summary { cursor: pointer; font-weight: 600; } .soft { color: var(--soft); }
-.high { border-left-color: #B5495B; } .medium { border-left-color: #fcaf17; }
-.low { border-left-color: #65c294; } .pre { white-space: pre-wrap; }
+summary { font-weight: 600; } .high { border-left-color: #B5495B; }
+.medium { border-left-color: #fcaf17; } .low { border-left-color: #65c294; }
+.pre { white-space: pre-wrap; }
 .key { display: inline-block; width: 1em; height: 1em; vertical-align: -2px; margin: 0 .3em 0 1em; }
-.scroll { overflow: auto; max-height: 26em; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-th, td { padding: 3px 8px; border-bottom: 1px solid var(--line); text-align: left;
-  vertical-align: top; white-space: pre-wrap; max-width: 32em; overflow-wrap: anywhere; }
-th { position: sticky; top: 0; background: var(--card); }
+th, td { vertical-align: top; white-space: pre-wrap; max-width: 32em; overflow-wrap: anywhere; }
+th { background: var(--card); }
 code { background: var(--ground); border: 1px solid var(--line); border-radius: 3px;
-  padding: 1px 4px; } svg text { fill: var(--text); font-size: 12px; }
+  padding: 1px 4px; }
 )";
 
 constexpr size_t kShownRows = 10;
@@ -71,40 +63,20 @@ const Words& WordsOf(const Report& report) {
   return report.language == Language::kChinese ? kChinese : kEnglish;
 }
 
-// Bars of the advice by what they could gain, else by their time, the largest first.
+// Bars of the advice by what they could gain, the largest first.
 std::string Picture(const Report& report) {
-  struct Bar {
-    std::string_view title;
-    double us;
-  };
-  std::vector<Bar> bars;
+  std::vector<report::ChartRow> bars;
   for (const Advice& advice : report.advice) {
-    if (advice.rule->section == Section::kOverall) continue;
-    if (advice.evidence.gain_us > 0) bars.push_back({advice.title, advice.evidence.gain_us});
+    if (advice.rule->section == Section::kOverall || !(advice.evidence.gain_us > 0)) continue;
+    bars.push_back({advice.title, {advice.evidence.gain_us * 1e3}});
   }
-  std::stable_sort(bars.begin(), bars.end(),
-                   [](const Bar& a, const Bar& b) { return a.us > b.us; });
   if (bars.empty()) return {};
-  constexpr int kHeight = 22;
-  constexpr double kWidth = 480;
-  const bool is_chinese = report.language == Language::kChinese;
-  std::string svg =
-      Concat("<p class=\"soft\">",
-             is_chinese ? "每条建议最多可节省的时间" : "What each advice could gain at most",
-             "</p><svg role=\"img\" width=\"960\" "
-             "viewBox=\"0 0 960 ",
-             std::to_string(kHeight * bars.size()), "\">");
-  for (size_t i = 0; i < bars.size(); ++i) {
-    const std::string y = std::to_string(kHeight * i);
-    const std::string text_y = std::to_string(kHeight * i + 15);
-    const int width = std::max(1, static_cast<int>(kWidth * bars[i].us / bars[0].us));
-    svg += Concat("<text x=\"0\" y=\"", text_y, "\">", Escaped(bars[i].title),
-                  "</text><rect x=\"300\" y=\"", y, "\" height=\"16\" width=\"",
-                  std::to_string(width), "\" fill=\"var(--fill)\"/><text x=\"",
-                  std::to_string(308 + width), "\" y=\"", text_y, "\">",
-                  base::FormatDuration(static_cast<int64_t>(bars[i].us * 1e3)), "</text>");
-  }
-  return svg + "</svg>";
+  std::stable_sort(bars.begin(), bars.end(),
+                   [](const auto& a, const auto& b) { return a.values[0] > b.values[0]; });
+  const std::string_view what = report.language == Language::kChinese
+                                    ? "每条建议最多可节省的时间"
+                                    : "What each advice could gain at most";
+  return Concat("<p class=\"soft\">", what, "</p>", report::BarChart(bars, what, "ns"));
 }
 
 std::string TableHtml(const Report& report, const AdviceSheet& sheet) {
@@ -202,13 +174,13 @@ std::string Legend(const Words& words) {
 
 std::string HtmlOf(const Report& report) {
   const Words& words = WordsOf(report);
-  std::string html = Concat(
-      "<!doctype html><html lang=\"", report.language == Language::kChinese ? "zh" : "en",
-      "\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">",
-      "<title>", words.title, "</title><style>", kStyle, "</style></head><body><h1>", words.title,
-      "</h1><p class=\"soft\">", Escaped(report.path), "</p>", Legend(words), Picture(report));
+  std::string html =
+      Concat("<p class=\"soft\">", Escaped(report.path), "</p>", Legend(words), Picture(report));
   for (size_t i = 0; i < kSections; ++i) html += SectionHtml(report, static_cast<Section>(i));
-  return html + SilencesHtml(report) + "</body></html>\n";
+  html += SilencesHtml(report);
+  const std::string style = Concat(kStyle, report::kChartStyle);
+  const std::string_view language = report.language == Language::kChinese ? "zh" : "en";
+  return report::PageHtml({.language = language, .title = words.title, .style = style}, html);
 }
 
 }  // namespace sonde::advisor

@@ -3,13 +3,13 @@
 
 #include "advisor/output/write.h"
 #include "base/strings.h"
-#include "precision/output/xlsx_sheets.h"
+#include "report/styled_sheets.h"
 
 namespace sonde::advisor {
 namespace {
 
-using precision::StyledSheet;
-using precision::XlsxCell;
+using report::StyledSheet;
+using report::XlsxCell;
 
 constexpr uint32_t kHeading = 0x187498;
 constexpr size_t kMaxName = 31;
@@ -146,7 +146,7 @@ Status WriteWorkbook(const Report& report, const std::string& path) {
       sheets.Add(advice);
     }
   }
-  return precision::WriteStyledSheets(sheets.all(), path);
+  return report::WriteStyledSheets(sheets.all(), path);
 }
 
 }  // namespace sonde::advisor

@@ -2,25 +2,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ctime>
 
 #include "base/files.h"
 #include "base/host/json_writer.h"
 #include "base/strings.h"
 #include "cluster/output/write.h"
+#include "report/time_stamp.h"
 
 namespace sonde::advisor {
 namespace {
 
 using base::Concat;
-
-std::string TimeStamp() {
-  const std::time_t now = std::time(nullptr);
-  std::tm local{};
-  ::localtime_r(&now, &local);
-  char text[32];
-  return {text, std::strftime(text, sizeof(text), "%Y%m%d%H%M%S", &local)};
-}
 
 // The list that the operator tuner of CANN reads, as Python writes it; "" without operators.
 std::string TuningList(const Report& report) {
@@ -131,7 +123,7 @@ Result<std::vector<std::string>> Write(const Report& report, const std::string& 
   SONDE_RETURN_IF_ERROR(base::MakeDirectories(folder, 0750));
   const std::string logs = base::JoinPath(folder, "log");
   SONDE_RETURN_IF_ERROR(base::MakeDirectories(logs, 0750));
-  const std::string name = Concat("mstt_advisor_", TimeStamp());
+  const std::string name = Concat("mstt_advisor_", report::TimeStamp());
   files.push_back(base::JoinPath(folder, Concat(name, ".html")));
   SONDE_RETURN_IF_ERROR(base::WriteFileAtomically(files.back(), HtmlOf(report)));
   files.push_back(base::JoinPath(logs, Concat(name, ".xlsx")));

@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/files.h"
+
 namespace sonde::base {
 
 Result<FolderLock> FolderLock::Take(const std::string& folder) {

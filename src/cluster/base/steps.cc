@@ -3,9 +3,9 @@
 #include <array>
 #include <tuple>
 
-#include "base/host/csv_writer.h"
 #include "base/strings.h"
 #include "cluster/base/base.h"
+#include "report/csv_writer.h"
 
 namespace sonde::cluster {
 namespace {
@@ -81,7 +81,7 @@ Table StepTable(Ranks ranks, const std::vector<KnownGroup>& groups) {
 
 std::string StepCsv(Ranks ranks, const std::vector<KnownGroup>& groups) {
   constexpr size_t kPlaces = 3;
-  base::CsvWriter csv(nullptr);
+  report::CsvWriter csv(nullptr);
   const ParallelPlaces places(ranks);
   const size_t columns = kClusterStepNames.size() - (places.known() ? 0 : kPlaces);
   for (size_t i = 0; i < columns; ++i) csv.Text(kClusterStepNames[i].text);

@@ -7,14 +7,14 @@
 #include <utility>
 
 #include "base/files.h"
+#include "base/host/sqlite_reader.h"
 #include "base/strings.h"
-#include "importers/common/sqlite_reader.h"
 
 namespace sonde::cluster {
 namespace {
 
 using base::Concat;
-using importers::SqliteRow;
+using base::SqliteRow;
 
 constexpr int64_t kPushPop = 59;
 
@@ -131,7 +131,7 @@ class Replay {
   std::map<int32_t, std::map<Key, std::map<std::string, KernelSum>>> sums_;
 };
 
-Status ReadRanges(const importers::SqliteReader& database, Replay& replay) {
+Status ReadRanges(const base::SqliteReader& database, Replay& replay) {
   return database.Query(
       Concat("SELECT n.start, n.\"end\", n.globalTid, coalesce(n.text, s.value, 'Unknown_Region') "
              "FROM NVTX_EVENTS n LEFT JOIN StringIds s ON n.textId = s.id WHERE n.eventType = ",
@@ -144,7 +144,7 @@ Status ReadRanges(const importers::SqliteReader& database, Replay& replay) {
       });
 }
 
-Status ReadKernels(const importers::SqliteReader& database, Replay& replay) {
+Status ReadKernels(const base::SqliteReader& database, Replay& replay) {
   return database.Query(
       "SELECT r.start, r.globalTid, k.\"end\" - k.start, s.value, k.deviceId "
       "FROM CUPTI_ACTIVITY_KIND_RUNTIME r "
@@ -187,7 +187,7 @@ std::vector<ModuleTime> SumByOp(const std::vector<ModuleTime>& rows) {
 
 namespace {
 
-Result<importers::SqliteReader> OpenGpuFile(const std::string& path) {
+Result<base::SqliteReader> OpenGpuFile(const std::string& path) {
   if (path.empty()) {
     return base::InvalidArgumentError(
         "Must specify the --baseline_profiling_path parameter: what 'nsys export --type sqlite' "
@@ -198,7 +198,7 @@ Result<importers::SqliteReader> OpenGpuFile(const std::string& path) {
                                       "' is no file: --baseline_profiling_path is what "
                                       "'nsys export --type sqlite' wrote"));
   }
-  SONDE_ASSIGN_OR_RETURN(auto database, importers::SqliteReader::Open(path));
+  SONDE_ASSIGN_OR_RETURN(auto database, base::SqliteReader::Open(path));
   for (const std::string_view table :
        {"NVTX_EVENTS", "StringIds", "CUPTI_ACTIVITY_KIND_RUNTIME", "CUPTI_ACTIVITY_KIND_KERNEL"}) {
     if (database.HasTable(table)) continue;

@@ -2,14 +2,14 @@
 #include <utility>
 
 #include "base/files.h"
+#include "base/host/sqlite_reader.h"
 #include "cluster/delivered/parts.h"
-#include "importers/common/sqlite_reader.h"
 
 namespace sonde::cluster {
 namespace {
 
-using importers::SqliteReader;
-using importers::SqliteRow;
+using base::SqliteReader;
+using base::SqliteRow;
 
 double Number(const SqliteRow& row, int column) { return row.Double(column).value_or(0); }
 

@@ -19,11 +19,11 @@
 #include <vector>
 
 #include "base/files.h"
-#include "base/host/csv_writer.h"
 #include "base/strings.h"
 #include "cluster/frame/add_finding.h"
 #include "cluster/frame/facts.h"
 #include "recipes/kernel_details/kernel_details.h"
+#include "report/csv_writer.h"
 
 namespace sonde::cluster {
 namespace {
@@ -80,7 +80,7 @@ std::vector<std::pair<std::string_view, ApiTasks>> ApisOf(const RankInput& rank)
 }
 
 Status WriteApis(const RankInput& rank, base::AtomicFile& file, WrittenFile& written) {
-  base::CsvWriter csv(&file);
+  report::CsvWriter csv(&file);
   csv.Row({"API Name", "Total Time(ns)", "Count", "Avg Time(ns)", "Min Time(ns)", "Max Time(ns)"});
   for (const auto& [name, sum] : ApisOf(rank)) {
     csv.ForeignText(name);
@@ -249,7 +249,7 @@ class KernelTable {
   const RankInput& rank_;
   const TraceData& data_;
   std::vector<Counter> counters_;
-  base::CsvWriter csv_;
+  report::CsvWriter csv_;
   std::map<int32_t, size_t> place_;
   std::set<int64_t> connections_;  // of tasks
   bool has_state_ = false;

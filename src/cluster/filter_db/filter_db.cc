@@ -16,13 +16,13 @@
 
 #include "base/files.h"
 #include "base/host/private_folder.h"
+#include "base/host/sqlite_reader.h"
 #include "base/strings.h"
 #include "cluster/filter_db/smaller_db.h"
 #include "cluster/frame/add_finding.h"
 #include "cluster/frame/facts.h"
 #include "exporters/ascend_db/ascend_db.h"
 #include "importers/ascend/span.h"
-#include "importers/common/sqlite_reader.h"
 
 namespace sonde::cluster {
 namespace {
@@ -69,11 +69,11 @@ bool KeepsAnalysis(const ModeOptions& options) {
 
 // Nothing where the database has no steps; an error where it has others.
 Result<bool> FindStep(const std::string& database, int64_t step_id, StepWindow& window) {
-  SONDE_ASSIGN_OR_RETURN(const auto reader, importers::SqliteReader::Open(database));
+  SONDE_ASSIGN_OR_RETURN(const auto reader, base::SqliteReader::Open(database));
   std::vector<int32_t> ids;
   bool is_found = false;
   SONDE_RETURN_IF_ERROR(
-      reader.Read("STEP_TIME", {"id", "startNs", "endNs"}, [&](const importers::SqliteRow& row) {
+      reader.Read("STEP_TIME", {"id", "startNs", "endNs"}, [&](const base::SqliteRow& row) {
         const auto id = row.Int(0);
         const auto begin = row.Int(1);
         const auto end = row.Int(2);

@@ -5,18 +5,18 @@
 #include <functional>
 
 #include "base/files.h"
+#include "base/host/sqlite_reader.h"
 #include "base/strings.h"
-#include "exporters/ascend_db/sqlite_file.h"
-#include "importers/common/sqlite_reader.h"
+#include "report/sqlite_file.h"
 
 namespace sonde::cluster {
 namespace {
 
 using base::Concat;
-using exporters::SqliteFile;
-using importers::SqliteObject;
-using importers::SqliteReader;
-using importers::SqlName;
+using base::SqliteObject;
+using base::SqliteReader;
+using base::SqlName;
+using report::SqliteFile;
 
 constexpr std::string_view kStrings = "STRING_IDS";
 
@@ -137,7 +137,7 @@ Status CopyStrings(const SqliteReader& source, const std::vector<const SqliteObj
   SONDE_RETURN_IF_ERROR(file.Execute("CREATE TEMP TABLE used (id INTEGER PRIMARY KEY)"));
   for (const SqliteObject* table : tables) {
     if (table->name.starts_with("ENUM_") || table == &strings) continue;
-    for (const importers::SqliteColumn& column : source.Columns(table->name)) {
+    for (const base::SqliteColumn& column : source.Columns(table->name)) {
       const std::string cell = SqlName(column.name);
       SONDE_RETURN_IF_ERROR(file.Execute(
           Concat("INSERT OR IGNORE INTO temp.used SELECT CAST(", cell, " AS INTEGER) FROM main.",
@@ -172,7 +172,7 @@ Result<int64_t> CountRows(const SqliteReader& database) {
     if (!IsTableOfRows(object)) continue;
     SONDE_RETURN_IF_ERROR(
         database.Query(Concat("SELECT count(*) FROM ", SqlName(object.name)),
-                       [&](const importers::SqliteRow& row) { rows += row.Int(0).value_or(0); }));
+                       [&](const base::SqliteRow& row) { rows += row.Int(0).value_or(0); }));
   }
   return rows;
 }

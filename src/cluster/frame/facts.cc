@@ -1,7 +1,6 @@
 #include "cluster/frame/facts.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "base/strings.h"
 #include "recipes/communication/naming.h"
@@ -26,13 +25,6 @@ std::string GroupDigits(std::string_view communicator) {
 
 std::string QuotedShapes(const recipes::TraceData& data, int32_t shapes) {
   return shapes == store::kNone ? "N/A" : Concat("\"", data.Name(shapes), "\"");
-}
-
-std::string Fixed(double value, int decimals) {
-  char buffer[400];
-  const auto end =
-      std::to_chars(buffer, buffer + sizeof(buffer), value, std::chars_format::fixed, decimals);
-  return {buffer, end.ptr};
 }
 
 std::string Listed(const std::vector<int32_t>& ranks) {

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/host/fixed.h"
 #include "base/status.h"
 #include "recipes/trace/device_view.h"
 #include "recipes/trace/work_kinds.h"
@@ -40,8 +41,7 @@ using recipes::IsSendOrReceive;
 // As the vendor's tables write shapes: in quotes; "N/A" where they are unknown.
 std::string QuotedShapes(const recipes::TraceData& data, int32_t shapes);
 
-// "12.3" of 12.345.
-std::string Fixed(double value, int decimals);
+using base::Fixed;
 
 // "0,1,2", of many the first ten and how many they are.
 std::string Listed(const std::vector<int32_t>& numbers);

@@ -8,29 +8,29 @@
 #include "base/files.h"
 #include "base/strings.h"
 #include "cluster/output/cells.h"
-#include "precision/output/xlsx_result.h"
+#include "report/text_sheets.h"
 
 namespace sonde::cluster {
 namespace {
 
 using base::Concat;
 
-precision::XlsxSheet EmptySheet(const BookInfo& book, const std::vector<Shown>& columns) {
+report::XlsxSheet EmptySheet(const BookInfo& book, const std::vector<Shown>& columns) {
   constexpr double kHighHeader = 27;
-  precision::XlsxSheet sheet{.name = "Sheet1", .rows = {{}}};
+  report::XlsxSheet sheet{.name = "Sheet1", .rows = {{}}};
   for (const Shown& shown : columns) sheet.rows[0].push_back(shown.text.heading);
-  sheet.frame = precision::XlsxFrame{.widths = {book.widths.begin(), book.widths.end()},
-                                     .merged = {book.merged.begin(), book.merged.end()},
-                                     .header_height = book.is_header_high ? kHighHeader : 0};
+  sheet.frame = report::XlsxFrame{.widths = {book.widths.begin(), book.widths.end()},
+                                  .merged = {book.merged.begin(), book.merged.end()},
+                                  .header_height = book.is_header_high ? kHighHeader : 0};
   return sheet;
 }
 
-std::map<int64_t, precision::XlsxSheet> SheetsOf(const BookInfo& book, const Table& table) {
+std::map<int64_t, report::XlsxSheet> SheetsOf(const BookInfo& book, const Table& table) {
   std::vector<Shown> columns = ShownColumns(table.info());
   if (!book.shows_rank) {
     std::erase_if(columns, [&](const Shown& shown) { return shown.column == book.rank_column; });
   }
-  std::map<int64_t, precision::XlsxSheet> sheets;
+  std::map<int64_t, report::XlsxSheet> sheets;
   for (size_t row = 0; row < table.rows(); ++row) {
     const auto rank = std::get<int64_t>(table.At(row, book.rank_column));
     auto [sheet, is_new] = sheets.try_emplace(rank);
@@ -63,14 +63,14 @@ Status WriteBooks(const Mode& mode, const Outcome& outcome, const std::string& f
     for (const Table& table : outcome.tables) {
       if (&table.info() != book.table) continue;
       for (const auto& [rank, sheet] : SheetsOf(book, table)) {
-        if (sheet.rows.size() > precision::kMaxSheetRows) {
+        if (sheet.rows.size() > report::kMaxSheetRows) {
           return base::OutOfRangeError(Concat("rank ", std::to_string(rank),
                                               " has more rows than a sheet holds: use "
                                               "--export_type db"));
         }
         const std::string name = base::ReplaceAll(book.file, "{rank}", std::to_string(rank));
         files.push_back(base::JoinPath(folder, Concat(name, ".xlsx")));
-        SONDE_RETURN_IF_ERROR(precision::WriteXlsxSheets({sheet}, files.back()));
+        SONDE_RETURN_IF_ERROR(report::WriteXlsxSheets({sheet}, files.back()));
       }
     }
   }

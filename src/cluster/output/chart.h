@@ -3,7 +3,6 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
 #include "cluster/frame/table.h"
 
@@ -11,8 +10,5 @@ namespace sonde::cluster {
 
 // Of the first rows; "" where the table has nothing to draw.
 std::string ChartSvg(const Table& table);
-
-// Text of HTML and SVG.
-std::string Escaped(std::string_view text);
 
 }  // namespace sonde::cluster

@@ -6,33 +6,21 @@
 #include "base/strings.h"
 #include "cluster/output/chart.h"
 #include "cluster/output/write.h"
+#include "report/chart.h"
+#include "report/html.h"
 
 namespace sonde::cluster {
 namespace {
 
 using base::Concat;
+using report::Escaped;
 
 constexpr size_t kMostReportRows = 500;
 
 constexpr std::string_view kStyle = R"(
-:root { color-scheme: light dark; --text: #1b1f24; --soft: #57606a; --line: #d0d7de;
-  --ground: #ffffff; --fill: #4477aa; --mark: #cc3311; }
-@media (prefers-color-scheme: dark) { :root { --text: #e6edf3; --soft: #9198a1; --line: #3d444d;
-  --ground: #0d1117; --fill: #6699cc; --mark: #ee7733; } }
-body { font: 14px/1.45 system-ui, sans-serif; color: var(--text); background: var(--ground);
-  max-width: 1080px; margin: 2em auto; padding: 0 1em; }
-h1 { font-size: 1.5em; } h2 { font-size: 1.15em; margin-top: 2em; }
-p, li { max-width: 46em; } .soft { color: var(--soft); }
-.scroll { overflow: auto; max-height: 32em; border: 1px solid var(--line); }
-table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
-th, td { padding: 3px 8px; border-bottom: 1px solid var(--line); text-align: left;
-  white-space: nowrap; max-width: 28em; overflow: hidden; text-overflow: ellipsis; }
-th { position: sticky; top: 0; background: var(--ground); cursor: pointer; }
-td.number { text-align: right; }
-svg { width: 100%; height: auto; margin: .5em 0; } svg text { font-size: 12px; }
-.label { fill: var(--text); text-anchor: end; } .tick { fill: var(--soft); text-anchor: middle; }
-.grid { stroke: var(--line); } .whisker { stroke: var(--soft); }
-.box { fill: var(--fill); } .median { fill: var(--mark); }
+p, li { max-width: 46em; } .scroll { border: 1px solid var(--line); } table { width: 100%; }
+th, td { white-space: nowrap; max-width: 28em; overflow: hidden; text-overflow: ellipsis; }
+th { cursor: pointer; } td.number { text-align: right; }
 )";
 
 // Sorts a table by the column whose heading is clicked.
@@ -96,11 +84,7 @@ std::string TableHtml(const Table& table) {
 }  // namespace
 
 std::string ReportHtml(const Mode& mode, const Outcome& outcome) {
-  std::string html = Concat(
-      "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
-      "content=\"width=device-width\"><title>",
-      mode.name, "</title><style>", kStyle, "</style></head><body><h1>", mode.name, "</h1><p>",
-      Escaped(mode.summary), ".</p>");
+  std::string html = Concat("<p>", Escaped(mode.summary), ".</p>");
   if (!outcome.findings.empty()) html += "<ul>";
   for (const recipes::Finding& finding : outcome.findings) {
     html += Concat("<li>", Escaped(recipes::TextOf(finding, recipes::Language::kEnglish)), "</li>");
@@ -112,7 +96,9 @@ std::string ReportHtml(const Mode& mode, const Outcome& outcome) {
   for (const Table& table : outcome.tables) {
     if (table.rows() > 0) html += TableHtml(table);
   }
-  return html + Concat("<script>", kScript, "</script></body></html>\n");
+  html += Concat("<script>", kScript, "</script>");
+  const std::string style = Concat(kStyle, report::kChartStyle);
+  return report::PageHtml({.language = "en", .title = mode.name, .style = style}, html);
 }
 
 Status WriteReport(const Mode& mode, const Outcome& outcome, const std::string& folder,

@@ -1,23 +1,19 @@
 #include "cluster/output/write.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <ctime>
 #include <map>
 #include <utility>
 
 #include "base/files.h"
-#include "base/host/csv_writer.h"
-#include "base/host/folder_lock.h"
+#include "base/host/sqlite_reader.h"
 #include "base/strings.h"
-#include "base/temporaries.h"
 #include "cluster/output/books.h"
 #include "cluster/output/cells.h"
 #include "cluster/output/report.h"
-#include "exporters/ascend_db/sqlite_file.h"
-#include "importers/common/sqlite_reader.h"
-#include "precision/output/xlsx_result.h"
+#include "report/csv_writer.h"
+#include "report/sqlite_file.h"
+#include "report/text_sheets.h"
+#include "report/time_stamp.h"
 
 namespace sonde::cluster {
 namespace {
@@ -32,11 +28,7 @@ std::string_view SqliteType(ResultType type) {
   return type == ResultType::kDouble ? "REAL" : "TEXT";
 }
 
-std::string Quoted(std::string_view name) {
-  return Concat("\"", base::ReplaceAll(name, "\"", "\"\""), "\"");
-}
-
-void PutCell(const Cell& cell, exporters::SqliteTable& rows) {
+void PutCell(const Cell& cell, report::SqliteTable& rows) {
   if (const auto* integer = std::get_if<int64_t>(&cell)) {
     rows.Int(*integer);
   } else if (const auto* real = std::get_if<double>(&cell)) {
@@ -55,17 +47,17 @@ struct Piece {
 };
 
 Status WritePiece(const Table& table, const Piece& piece, size_t left_out,
-                  exporters::SqliteFile& file) {
+                  report::SqliteFile& file) {
   const TableInfo& info = table.info();
   std::vector<std::string> columns;
   for (size_t i = 0; i < info.names.size(); ++i) {
     if (i == left_out) continue;
     columns.push_back(
-        Concat(Quoted(info.names[i].db), " ", SqliteType(info.result.columns[i].type)));
+        Concat(base::SqlName(info.names[i].db), " ", SqliteType(info.result.columns[i].type)));
   }
   SONDE_RETURN_IF_ERROR(file.Execute(
-      Concat("CREATE TABLE ", Quoted(piece.name), " (", base::Join(columns, ", "), ")")));
-  SONDE_ASSIGN_OR_RETURN(auto rows, exporters::SqliteTable::Open(file, piece.name, columns.size()));
+      Concat("CREATE TABLE ", base::SqlName(piece.name), " (", base::Join(columns, ", "), ")")));
+  SONDE_ASSIGN_OR_RETURN(auto rows, report::SqliteTable::Open(file, piece.name, columns.size()));
   for (const size_t row : piece.rows) {
     for (size_t column = 0; column < table.columns(); ++column) {
       if (column != left_out) PutCell(table.At(row, column), rows);
@@ -105,32 +97,31 @@ bool IsEmpty(const std::string& path) {
 }
 
 // Tables of ranks that the database has so far.
-Status DropPieces(const TableInfo& info, const std::string& path, exporters::SqliteFile& file) {
+Status DropPieces(const TableInfo& info, const std::string& path, report::SqliteFile& file) {
   if (!base::IsRegularFile(path) || IsEmpty(path)) return {};
-  SONDE_ASSIGN_OR_RETURN(const auto before, importers::SqliteReader::Open(path));
-  for (const importers::SqliteObject& object : before.objects()) {
+  SONDE_ASSIGN_OR_RETURN(const auto before, base::SqliteReader::Open(path));
+  for (const base::SqliteObject& object : before.objects()) {
     const std::string_view name = object.name;
     const bool is_piece = object.type == "table" && name.starts_with(info.reference_name) &&
                           base::ParseInt64(name.substr(info.reference_name.size()));
     if (!is_piece) continue;
-    SONDE_RETURN_IF_ERROR(file.Execute(Concat("DROP TABLE IF EXISTS ", Quoted(name))));
+    SONDE_RETURN_IF_ERROR(file.Execute(Concat("DROP TABLE IF EXISTS ", base::SqlName(name))));
   }
   return {};
 }
 
 // Those of an earlier run go, those of other modes stay. `path`: what is in the database so far.
-Status DropTables(const Mode& mode, const std::string& path, exporters::SqliteFile& file) {
+Status DropTables(const Mode& mode, const std::string& path, report::SqliteFile& file) {
   for (const TableInfo* info : mode.tables) {
     SONDE_RETURN_IF_ERROR(
-        file.Execute(Concat("DROP TABLE IF EXISTS ", Quoted(info->reference_name))));
+        file.Execute(Concat("DROP TABLE IF EXISTS ", base::SqlName(info->reference_name))));
     if (SplitOf(mode, *info) != nullptr) SONDE_RETURN_IF_ERROR(DropPieces(*info, path, file));
   }
   return {};
 }
 
-Status FillDatabase(const Mode& mode, const Outcome& outcome, const std::string& path,
+Status FillDatabase(const Mode& mode, const Outcome& outcome, report::SqliteFile& file,
                     Written& written) {
-  SONDE_ASSIGN_OR_RETURN(auto file, exporters::SqliteFile::Create(path));
   SONDE_RETURN_IF_ERROR(DropTables(mode, written.db, file));
   for (const Table& table : outcome.tables) {
     const BookInfo* split = SplitOf(mode, table.info());
@@ -140,40 +131,25 @@ Status FillDatabase(const Mode& mode, const Outcome& outcome, const std::string&
       written.tables.push_back(piece.name);
     }
   }
-  return file.Close();
+  return {};
 }
 
 Status WriteDatabase(const Mode& mode, const Outcome& outcome, const std::string& folder,
                      Written& written) {
   written.db = base::JoinPath(folder, kDatabase);
-  // Another mode may write at the same time: what it adds between copy and rename would be lost.
-  SONDE_ASSIGN_OR_RETURN(const base::FolderLock lock, base::FolderLock::Take(folder));
-  const std::string temporary = base::TemporaryNextTo(written.db);
-  std::string before;  // the tables of other modes
-  if (base::IsRegularFile(written.db)) {
-    SONDE_ASSIGN_OR_RETURN(before, base::ReadFile(written.db));
-  }
-  Status done = base::WriteFileAtomically(temporary, before);
-  if (done.ok()) done = FillDatabase(mode, outcome, temporary, written);
-  if (done.ok() && std::rename(temporary.c_str(), written.db.c_str()) != 0) {
-    done = base::ErrnoStatus(errno, "make", written.db);
-  }
-  if (!done.ok()) base::RemoveTree(temporary).IgnoreError();  // `done` is reported
-  return done;
+  // It holds the tables of other modes, too.
+  return report::WriteSqliteFile(written.db, report::Before::kKeep, [&](report::SqliteFile& file) {
+    return FillDatabase(mode, outcome, file, written);
+  });
 }
 
 std::string FileName(const TableInfo& info) {
-  const std::time_t now = std::time(nullptr);
-  std::tm utc{};
-  ::gmtime_r(&now, &utc);
-  char text[32];
-  const size_t size = std::strftime(text, sizeof(text), "%Y%m%d%H%M%S", &utc);
-  return base::ReplaceAll(info.file, "{time}", std::string_view(text, size));
+  return base::ReplaceAll(info.file, "{time}", report::TimeStamp(report::Zone::kUtc));
 }
 
 Status WriteCsv(const Table& table, const std::string& path) {
   SONDE_ASSIGN_OR_RETURN(auto file, base::AtomicFile::Create(path));
-  base::CsvWriter csv(&file);
+  report::CsvWriter csv(&file);
   const std::vector<Shown> columns = ShownColumns(table.info());
   for (const Shown& shown : columns) csv.Text(shown.text.heading);
   csv.EndRow();
@@ -223,10 +199,10 @@ Status WriteBooksOf(const Mode& mode, const Outcome& outcome, const std::string&
   return WriteBooks(mode, outcome, own, written.files);
 }
 
-precision::XlsxSheet SheetOf(const Table& table) {
+report::XlsxSheet SheetOf(const Table& table) {
   constexpr size_t kLongestName = 31;
-  precision::XlsxSheet sheet{.name = std::string(table.info().result.name.substr(0, kLongestName)),
-                             .rows = {{}}};
+  report::XlsxSheet sheet{.name = std::string(table.info().result.name.substr(0, kLongestName)),
+                          .rows = {{}}};
   const std::vector<Shown> columns = ShownColumns(table.info());
   for (const Shown& shown : columns) sheet.rows[0].push_back(shown.text.heading);
   for (size_t row = 0; row < table.rows(); ++row) {
@@ -240,10 +216,10 @@ precision::XlsxSheet SheetOf(const Table& table) {
 
 Status WriteExcel(const Mode& mode, const Outcome& outcome, const std::string& folder,
                   Written& written) {
-  std::vector<precision::XlsxSheet> sheets;
+  std::vector<report::XlsxSheet> sheets;
   for (const Table& table : outcome.tables) {
     if (table.rows() == 0) continue;
-    if (table.rows() >= precision::kMaxSheetRows) {
+    if (table.rows() >= report::kMaxSheetRows) {
       return base::OutOfRangeError(Concat(table.info().reference_name, " has ",
                                           std::to_string(table.rows()),
                                           " rows, more than a sheet holds: use --export_type db"));
@@ -254,7 +230,7 @@ Status WriteExcel(const Mode& mode, const Outcome& outcome, const std::string& f
   SONDE_RETURN_IF_ERROR(base::MakeDirectories(own, 0750));
   const std::string path = base::JoinPath(own, Concat(mode.name, ".xlsx"));
   written.files.push_back(path);
-  return precision::WriteXlsxSheets(sheets, path);
+  return report::WriteXlsxSheets(sheets, path);
 }
 
 }  // namespace

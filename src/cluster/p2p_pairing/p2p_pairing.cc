@@ -21,6 +21,7 @@
 #include <utility>
 
 #include "base/host/json.h"
+#include "base/host/sqlite_reader.h"
 #include "base/strings.h"
 #include "cluster/frame/add_finding.h"
 #include "cluster/frame/clocks.h"
@@ -28,13 +29,12 @@
 #include "cluster/frame/statistics.h"
 #include "importers/ascend/span.h"
 #include "recipes/launch/host_calls.h"
-#include "importers/common/sqlite_reader.h"
 
 namespace sonde::cluster {
 namespace {
 
 using base::Concat;
-using importers::SqliteRow;
+using base::SqliteRow;
 
 #define SONDE_COLUMNS_P2P(C)                                                     \
   C(rank, Int, "rankId", "", "", KeyOf("rank"), "global rank")                   \
@@ -78,8 +78,7 @@ Result<EndsOfOp> ReadEnds(const std::string& path) {
   EndsOfOp ends;
   const importers::AscendSpan span = importers::FindSpan(path);
   if (span.databases.empty()) return ends;
-  SONDE_ASSIGN_OR_RETURN(const auto reader,
-                         importers::SqliteReader::Open(span.databases.front().path));
+  SONDE_ASSIGN_OR_RETURN(const auto reader, base::SqliteReader::Open(span.databases.front().path));
   for (const std::string_view table : {"COMMUNICATION_OP", "COMMUNICATION_TASK_INFO"}) {
     if (!reader.HasTable(table)) return ends;
   }

@@ -1,34 +1,28 @@
 // The comparison as one page that needs nothing else: sentences, stages, causes, the difference as
 // a flame graph and as a tree, sheets. Light and dark follow the reader's system; names of traces
 // are escaped.
+#include "report/html.h"
+
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
+#include "base/host/fixed.h"
 #include "base/strings.h"
-#include "cluster/output/chart.h"
 #include "compare/output/write.h"
 
 namespace sonde::compare {
 namespace {
 
 using base::Concat;
-using cluster::Escaped;
+using report::Escaped;
 
 constexpr std::string_view kStyle = R"(
-:root { color-scheme: light dark; --text: #1b1f24; --soft: #57606a; --line: #d0d7de;
-  --ground: #ffffff; --card: #f6f8fa; --longer: #f2b8b5; --shorter: #a8d8b0; --same: #d8dee4; }
-@media (prefers-color-scheme: dark) { :root { --text: #e6edf3; --soft: #9198a1; --line: #3d444d;
-  --ground: #0d1117; --card: #151b23; --longer: #7d3633; --shorter: #2c5e38; --same: #30363d; } }
-body { font: 14px/1.5 system-ui, sans-serif; color: var(--text); background: var(--ground);
-  max-width: 1280px; margin: 2em auto; padding: 0 1em; }
-h1 { font-size: 1.5em; } h2 { font-size: 1.2em; margin-top: 1.6em; } .soft { color: var(--soft); }
-summary { cursor: pointer; } .scroll { overflow: auto; max-height: 30em; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-th, td { padding: 3px 10px 3px 0; border-bottom: 1px solid var(--line); text-align: left;
-  vertical-align: top; max-width: 32em; overflow-wrap: anywhere; }
-th { position: sticky; top: 0; background: var(--ground); color: var(--soft); font-weight: 400; }
-.number { text-align: right; white-space: nowrap; }
+:root { --longer: #f2b8b5; --shorter: #a8d8b0; --same: #d8dee4; }
+@media (prefers-color-scheme: dark) { :root { --longer: #7d3633; --shorter: #2c5e38;
+  --same: #30363d; } }
+body { max-width: 1280px; } .number { text-align: right; white-space: nowrap; }
+th, td { padding: 3px 10px 3px 0; vertical-align: top; max-width: 32em; overflow-wrap: anywhere; }
+th { color: var(--soft); font-weight: 400; }
 .flame { position: relative; } .flame div { position: absolute; height: 19px; overflow: hidden;
   white-space: nowrap; font-size: 11px; line-height: 19px; padding: 0 2px; box-sizing: border-box;
   border-right: 1px solid var(--ground); background: var(--same); }
@@ -38,17 +32,12 @@ th { position: sticky; top: 0; background: var(--ground); color: var(--soft); fo
 .shorter b { border-bottom: 3px solid var(--shorter); }
 )";
 
-std::string Fixed(double value) {
-  constexpr size_t kLongest = 64;
-  char text[kLongest];
-  std::snprintf(text, sizeof(text), "%.3f", value);
-  return text;
-}
+std::string Milliseconds(double value) { return base::Fixed(value, 3); }
 
-std::string Signed(double value) { return Concat(value < 0 ? "" : "+", Fixed(value)); }
+std::string Signed(double value) { return Concat(value < 0 ? "" : "+", Milliseconds(value)); }
 
 std::string NumberCell(double value) {
-  return Concat("<td class=\"number\">", Fixed(value), "</td>");
+  return Concat("<td class=\"number\">", Milliseconds(value), "</td>");
 }
 
 std::string HtmlCell(std::string_view text) { return Concat("<td>", Escaped(text), "</td>"); }
@@ -108,7 +97,7 @@ std::string_view LeanOf(const TreeNode& node) {
 }
 
 std::string TimesText(const TreeNode& node) {
-  return Concat(Fixed(node.base_ms), " → ", Fixed(node.comparison_ms), " ms");
+  return Concat(Milliseconds(node.base_ms), " → ", Milliseconds(node.comparison_ms), " ms");
 }
 
 using Children = std::vector<std::vector<size_t>>;  // by number of the node above
@@ -145,8 +134,8 @@ class Flame {
     const TreeNode& node = tree_[at];
     deepest_ = std::max(deepest_, node.depth);
     const std::string name = Escaped(node.name);
-    boxes_ += Concat("<div class=\"", LeanOf(node), "\" style=\"left:", Fixed(left),
-                     "%;width:", Fixed(width), "%;top:", std::to_string(20 * node.depth),
+    boxes_ += Concat("<div class=\"", LeanOf(node), "\" style=\"left:", Milliseconds(left),
+                     "%;width:", Milliseconds(width), "%;top:", std::to_string(20 * node.depth),
                      "px\" title=\"", name, ": ", TimesText(node), "\">", name, "</div>\n");
     double whole = Wider(node);
     double sum = 0;
@@ -242,16 +231,13 @@ std::string SentencesHtml(const Report& report) {
 }  // namespace
 
 std::string HtmlOf(const Report& report) {
-  std::string html = Concat(
-      "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta "
-      "name=\"viewport\" content=\"width=device-width\"><title>Two traces side by side",
-      "</title><style>", kStyle, "</style></head><body><h1>Two traces side by side</h1>",
-      "<p class=\"soft\">under study: ", Escaped(report.comparison_path),
-      "<br>base: ", Escaped(report.base_path), "</p>", SentencesHtml(report));
+  std::string html = Concat("<p class=\"soft\">under study: ", Escaped(report.comparison_path),
+                            "<br>base: ", Escaped(report.base_path), "</p>", SentencesHtml(report));
   html += StagesHtml(report.judgement) + CausesHtml(report.judgement);
   html += TreeHtml(report.judgement.tree) + "<h2>Tables</h2>\n";
   for (const Sheet& sheet : report.sheets) html += SheetHtml(sheet);
-  return html + "</body></html>\n";
+  return report::PageHtml({.language = "en", .title = "Two traces side by side", .style = kStyle},
+                          html);
 }
 
 }  // namespace sonde::compare

@@ -3,14 +3,14 @@
 
 #include "base/strings.h"
 #include "compare/output/write.h"
-#include "precision/output/xlsx_sheets.h"
+#include "report/styled_sheets.h"
 
 namespace sonde::compare {
 namespace {
 
 using base::Concat;
-using precision::XlsxCell;
-using precision::XlsxStyle;
+using report::XlsxCell;
+using report::XlsxStyle;
 
 constexpr uint32_t kGreen = 0x00FF00;
 constexpr uint32_t kYellow = 0xFFFF00;
@@ -63,12 +63,12 @@ XlsxCell CellOf(const Column& column, const Cell& cell, Fill fill, bool is_first
   return out;
 }
 
-precision::XlsxMerge MergeOf(const SheetInfo& info, Of of, const std::string& text) {
-  precision::XlsxMerge merge{.row = 0,
-                             .first = info.columns.size(),
-                             .last = 0,
-                             .text = text,
-                             .style = {"", of == Of::kBase ? kGreen : kYellow, true, 0}};
+report::XlsxMerge MergeOf(const SheetInfo& info, Of of, const std::string& text) {
+  report::XlsxMerge merge{.row = 0,
+                          .first = info.columns.size(),
+                          .last = 0,
+                          .text = text,
+                          .style = {"", of == Of::kBase ? kGreen : kYellow, true, 0}};
   for (size_t i = 0; i < info.columns.size(); ++i) {
     if (info.columns[i].of != of) continue;
     merge.first = std::min(merge.first, i);
@@ -77,9 +77,9 @@ precision::XlsxMerge MergeOf(const SheetInfo& info, Of of, const std::string& te
   return merge;
 }
 
-precision::StyledSheet StyledOf(const Report& report, const Sheet& sheet) {
+report::StyledSheet StyledOf(const Report& report, const Sheet& sheet) {
   const SheetInfo& info = *sheet.info;
-  precision::StyledSheet out;
+  report::StyledSheet out;
   out.name = std::string(info.name);
   out.first_row = kHeadingRow;
   out.merges = {
@@ -103,7 +103,7 @@ precision::StyledSheet StyledOf(const Report& report, const Sheet& sheet) {
 }  // namespace
 
 Status WriteWorkbook(const Report& report, const std::string& path) {
-  std::vector<precision::StyledSheet> sheets;
+  std::vector<report::StyledSheet> sheets;
   for (const Sheet& sheet : report.sheets) {
     if (sheet.rows.size() > kMaxRows) {
       return base::OutOfRangeError(Concat("the sheet ", sheet.info->name, " has ",
@@ -113,7 +113,7 @@ Status WriteWorkbook(const Report& report, const std::string& path) {
     }
     sheets.push_back(StyledOf(report, sheet));
   }
-  return precision::WriteStyledSheets(sheets, path);
+  return report::WriteStyledSheets(sheets, path);
 }
 
 }  // namespace sonde::compare

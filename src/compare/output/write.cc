@@ -1,26 +1,17 @@
 #include "compare/output/write.h"
 
 #include <cmath>
-#include <ctime>
 
 #include "base/files.h"
-#include "base/host/csv_writer.h"
 #include "base/strings.h"
-#include "base/temporaries.h"
-#include "exporters/ascend_db/sqlite_file.h"
+#include "report/csv_writer.h"
+#include "report/sqlite_file.h"
+#include "report/time_stamp.h"
 
 namespace sonde::compare {
 namespace {
 
 using base::Concat;
-
-std::string TimeStamp() {
-  const std::time_t now = std::time(nullptr);
-  std::tm utc{};
-  ::gmtime_r(&now, &utc);
-  char text[32];
-  return {text, std::strftime(text, sizeof(text), "%Y%m%d%H%M%S", &utc)};
-}
 
 std::string CellText(const Cell& cell) {
   if (const auto* integer = std::get_if<int64_t>(&cell)) return std::to_string(*integer);
@@ -41,13 +32,13 @@ std::string_view SqliteType(const Sheet& sheet, size_t column) {
   return type;
 }
 
-Status WriteTable(const Sheet& sheet, exporters::SqliteFile& file) {
+Status WriteTable(const Sheet& sheet, report::SqliteFile& file) {
   std::vector<std::string> columns;
   for (size_t i = 0; i < sheet.info->columns.size(); ++i) {
     columns.push_back(Concat(FullName(sheet.info->columns[i]), " ", SqliteType(sheet, i)));
   }
-  SONDE_ASSIGN_OR_RETURN(auto table, exporters::SqliteTable::Create(file, sheet.info->name,
-                                                                    base::Join(columns, ", ")));
+  SONDE_ASSIGN_OR_RETURN(
+      auto table, report::SqliteTable::Create(file, sheet.info->name, base::Join(columns, ", ")));
   for (const Row& row : sheet.rows) {
     for (const Cell& cell : row.cells) {
       if (const auto* integer = std::get_if<int64_t>(&cell)) {
@@ -65,17 +56,9 @@ Status WriteTable(const Sheet& sheet, exporters::SqliteFile& file) {
   return table.Close();
 }
 
-Status FillDatabase(const Report& report, const std::string& path) {
-  SONDE_ASSIGN_OR_RETURN(auto file, exporters::SqliteFile::Create(path));
-  for (const auto* sheets : {&report.more, &report.sheets}) {
-    for (const Sheet& sheet : *sheets) SONDE_RETURN_IF_ERROR(WriteTable(sheet, file));
-  }
-  return file.Close();
-}
-
 Status WriteCsv(const Sheet& sheet, const std::string& path) {
   SONDE_ASSIGN_OR_RETURN(auto file, base::AtomicFile::Create(path));
-  base::CsvWriter csv(&file);
+  report::CsvWriter csv(&file);
   for (const Column& column : sheet.info->columns) csv.Text(FullName(column));
   csv.EndRow();
   for (const Row& row : sheet.rows) {
@@ -89,13 +72,14 @@ Status WriteCsv(const Sheet& sheet, const std::string& path) {
 }  // namespace
 
 Status WriteDatabase(const Report& report, const std::string& path) {
-  const std::string temporary = base::TemporaryNextTo(path);
-  Status done = FillDatabase(report, temporary);
-  if (done.ok() && std::rename(temporary.c_str(), path.c_str()) != 0) {
-    done = base::ErrnoStatus(errno, "make", path);
-  }
-  if (!done.ok()) base::RemoveTree(temporary).IgnoreError();  // `done` is reported
-  return done;
+  return report::WriteSqliteFile(path, report::Before::kReplace,
+                                 [&](report::SqliteFile& file) -> Status {
+                                   for (const auto* sheets : {&report.more, &report.sheets}) {
+                                     for (const Sheet& sheet : *sheets)
+                                       SONDE_RETURN_IF_ERROR(WriteTable(sheet, file));
+                                   }
+                                   return {};
+                                 });
 }
 
 Status WriteCsvFiles(const Report& report, const std::string& path,
@@ -113,8 +97,8 @@ Status WriteCsvFiles(const Report& report, const std::string& path,
 Result<std::vector<std::string>> Write(const Report& report, Form form, const std::string& folder) {
   SONDE_RETURN_IF_ERROR(base::MakeDirectories(folder, 0750));
   std::vector<std::string> files;
-  const std::string name =
-      base::JoinPath(folder, Concat("performance_comparison_result_", TimeStamp()));
+  const std::string name = base::JoinPath(
+      folder, Concat("performance_comparison_result_", report::TimeStamp(report::Zone::kUtc)));
   if (form == Form::kCsv) {
     SONDE_RETURN_IF_ERROR(WriteCsvFiles(report, name, files));
     return files;

@@ -1,6 +1,6 @@
 #include <algorithm>
-#include <cstdio>
 
+#include "base/host/fixed.h"
 #include "base/strings.h"
 #include "compare/overall/overall.h"
 
@@ -8,14 +8,8 @@ namespace sonde::compare {
 namespace {
 
 using base::Concat;
+using base::Fixed;
 using enum KernelClass;
-
-std::string Fixed(double value, int digits) {
-  constexpr size_t kLongest = 64;
-  char text[kLongest];
-  std::snprintf(text, sizeof(text), "%.*f", digits, value);
-  return text;
-}
 
 std::string Seconds(double ms) { return Concat(Fixed(ms / 1e3, 3), "s"); }
 std::string Counted(const Amount& amount) {

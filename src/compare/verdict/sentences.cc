@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
+#include "base/host/fixed.h"
 #include "base/shortened.h"
 #include "base/strings.h"
 #include "compare/verdict/verdict.h"
@@ -11,13 +11,7 @@ namespace sonde::compare {
 namespace {
 
 using base::Concat;
-
-std::string Fixed(double value, int digits) {
-  constexpr size_t kLongest = 64;
-  char text[kLongest];
-  std::snprintf(text, sizeof(text), "%.*f", digits, value);
-  return text;
-}
+using base::Fixed;
 
 std::string Signed(double value, int digits) {
   return Concat(value < 0 ? "" : "+", Fixed(value, digits));

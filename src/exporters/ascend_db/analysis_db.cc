@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "exporters/ascend_db/sqlite_file.h"
 #include "recipes/communication/communication.h"
 #include "recipes/communication_matrix/communication_matrix.h"
+#include "report/sqlite_file.h"
 
 namespace sonde::exporters {
 namespace {
@@ -16,6 +16,8 @@ using recipes::CommunicationStep;
 using recipes::DeviceView;
 using recipes::StepTraceRow;
 using recipes::Transport;
+using report::SqliteFile;
+using report::SqliteTable;
 
 constexpr std::array kTransports = {Transport::kRdma, Transport::kHccs, Transport::kPcie,
                                     Transport::kSdma, Transport::kSio};

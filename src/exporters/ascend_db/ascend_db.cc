@@ -25,7 +25,7 @@ std::string ProfilerDbName(const CaptureSettings& settings) {
 
 Status WriteProfilerDb(const ExportContext& whole, const std::string& path, bool with_framework) {
   const recipes::DeviceView& view = whole.view;
-  SONDE_ASSIGN_OR_RETURN(SqliteFile file, SqliteFile::Create(path));
+  SONDE_ASSIGN_OR_RETURN(report::SqliteFile file, report::SqliteFile::Create(path));
   StringIds ids;
   DbContext context{
       .view = view, .file = file, .ids = ids, .left_out = whole.left_out, .store = whole.store};

@@ -12,6 +12,7 @@ namespace sonde::exporters {
 namespace {
 
 using recipes::TraceData;
+using report::SqliteTable;
 
 constexpr std::string_view kOpColumns =
     "opName INTEGER,startNs INTEGER,endNs INTEGER,connectionId INTEGER,groupName INTEGER,"

@@ -7,18 +7,18 @@
 #include <vector>
 
 #include "base/status.h"
-#include "exporters/ascend_db/sqlite_file.h"
 #include "exporters/ascend_db/string_ids.h"
 #include "exporters/format/left_out.h"
 #include "exporters/format/plane_slices.h"
 #include "recipes/trace/device_view.h"
+#include "report/sqlite_file.h"
 #include "store/store.h"
 
 namespace sonde::exporters {
 
 struct DbContext {
   const recipes::DeviceView& view;
-  SqliteFile& file;
+  report::SqliteFile& file;
   StringIds& ids;
   LeftOut* left_out = nullptr;          // may be null
   const store::Store* store = nullptr;  // as in ExportContext

@@ -14,6 +14,7 @@ namespace sonde::exporters {
 namespace {
 
 using recipes::TraceData;
+using report::SqliteTable;
 
 constexpr std::string_view kDeviceTaskColumns =
     "startNs INTEGER,endNs INTEGER,deviceId INTEGER,connectionId INTEGER,globalTaskId INTEGER,"

@@ -95,11 +95,11 @@ int64_t CodeOf(std::span<const Code> codes, std::string_view name) {
 
 }  // namespace
 
-Status WriteEnumTables(SqliteFile& file) {
+Status WriteEnumTables(report::SqliteFile& file) {
   for (const EnumTable& table : kTables) {
     SONDE_ASSIGN_OR_RETURN(
-        SqliteTable rows,
-        SqliteTable::Create(file, table.name, "id INTEGER PRIMARY KEY,name TEXT"));
+        report::SqliteTable rows,
+        report::SqliteTable::Create(file, table.name, "id INTEGER PRIMARY KEY,name TEXT"));
     for (const Code& code : table.codes) rows.Int(code.id).Text(code.name).End();
     SONDE_RETURN_IF_ERROR(rows.Close());
   }

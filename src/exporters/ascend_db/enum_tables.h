@@ -5,11 +5,11 @@
 #include <string_view>
 
 #include "base/status.h"
-#include "exporters/ascend_db/sqlite_file.h"
+#include "report/sqlite_file.h"
 
 namespace sonde::exporters {
 
-Status WriteEnumTables(SqliteFile& file);
+Status WriteEnumTables(report::SqliteFile& file);
 
 // Codes of those tables that we write.
 enum class ApiType : int64_t {

@@ -17,6 +17,7 @@ namespace sonde::exporters {
 namespace {
 
 using recipes::TraceData;
+using report::SqliteTable;
 
 constexpr std::string_view kApiColumns =
     "startNs TEXT, endNs TEXT, globalTid INTEGER, connectionId INTEGER, name INTEGER, "

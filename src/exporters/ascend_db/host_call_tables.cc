@@ -15,6 +15,7 @@ namespace sonde::exporters {
 namespace {
 
 using recipes::TraceData;
+using report::SqliteTable;
 
 constexpr std::string_view kHostCallColumns =
     "startNs INTEGER,endNs INTEGER,type INTEGER,globalTid INTEGER,"

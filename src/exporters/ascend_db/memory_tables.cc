@@ -9,6 +9,7 @@ namespace sonde::exporters {
 namespace {
 
 using recipes::TraceData;
+using report::SqliteTable;
 
 constexpr std::string_view kRecordColumns =
     "component INTEGER, timestamp INTEGER, totalAllocated INTEGER, totalReserved INTEGER, "

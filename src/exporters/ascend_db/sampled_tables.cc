@@ -17,6 +17,7 @@ using base::Concat;
 using importers::CounterPlace;
 using importers::CounterTable;
 using recipes::TraceData;
+using report::SqliteTable;
 
 constexpr std::string_view kNumber = " NUMERIC";
 constexpr std::string_view kWhole = " INTEGER";

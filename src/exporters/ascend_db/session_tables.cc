@@ -10,6 +10,7 @@ namespace sonde::exporters {
 namespace {
 
 using recipes::TraceData;
+using report::SqliteTable;
 
 constexpr const char* kSchema[][2] = {{"SCHEMA_VERSION", "1.2.0"},
                                       {"SCHEMA_VERSION_MAJOR", "1"},

@@ -30,10 +30,10 @@ int64_t StringIds::NameId(StringRange range, int32_t name, std::string_view text
   return by_name[index];
 }
 
-Status StringIds::Write(SqliteFile& file) const {
+Status StringIds::Write(report::SqliteFile& file) const {
   SONDE_ASSIGN_OR_RETURN(
-      SqliteTable table,
-      SqliteTable::Create(file, "STRING_IDS", "id INTEGER PRIMARY KEY,value TEXT"));
+      report::SqliteTable table,
+      report::SqliteTable::Create(file, "STRING_IDS", "id INTEGER PRIMARY KEY,value TEXT"));
   for (const Range& range : ranges_) {
     std::vector<std::pair<int64_t, std::string_view>> rows;
     rows.reserve(range.ids.size());

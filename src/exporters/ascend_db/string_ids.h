@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "exporters/ascend_db/sqlite_file.h"
+#include "report/sqlite_file.h"
 
 namespace sonde::exporters {
 
@@ -25,7 +25,7 @@ class StringIds {
   // The same for a name of the store, found by its number: no hashing for names seen before.
   int64_t NameId(StringRange range, int32_t name, std::string_view text);
 
-  Status Write(SqliteFile& file) const;
+  Status Write(report::SqliteFile& file) const;
 
  private:
   struct Hash {

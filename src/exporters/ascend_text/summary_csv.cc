@@ -2,18 +2,18 @@
 #include <cmath>
 #include <memory>
 
-#include "base/host/csv_writer.h"
 #include "exporters/ascend_text/csv_files.h"
 #include "recipes/api_statistic/api_statistic.h"
 #include "recipes/op_statistic/op_statistic.h"
+#include "report/csv_writer.h"
 
 namespace sonde::exporters {
 namespace {
 
-using base::CsvWriter;
 using recipes::Device;
 using recipes::DeviceView;
 using recipes::StepTraceRow;
+using report::CsvWriter;
 
 void AddWhole(FileSet& files, std::string name, std::string text) {
   auto whole = std::make_shared<const std::string>(std::move(text));

@@ -1,8 +1,5 @@
 #include "exporters/format/line_buffer.h"
 
-#include "base/host/csv_writer.h"
-#include "base/strings.h"
-
 namespace sonde::exporters {
 namespace internal {
 namespace {
@@ -43,18 +40,6 @@ void LineBuffer::FormatSeconds(int64_t seconds) {
   char* begin = seconds_text_.data();
   seconds_size_ =
       static_cast<size_t>(std::to_chars(begin, begin + seconds_text_.size(), seconds).ptr - begin);
-}
-
-std::string CsvCell(std::string_view text) {
-  if (base::RunsInSpreadsheet(text)) return CsvCell(base::Concat("'", text));
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
-  std::string cell = "\"";
-  for (const char c : text) {
-    if (c == '"') cell += '"';
-    cell += c;
-  }
-  cell += '"';
-  return cell;
 }
 
 }  // namespace sonde::exporters

@@ -1,9 +1,9 @@
 // A growing buffer of characters with the number formats of the ecosystem's text files, for the
 // files that have a line or event per operator.
 //
-// base::CsvWriter and base::JsonWriter are the writers of choice for small files; here the caller
-// appends ready fragments (an escaped name, a whole run of constant cells) between numbers, which
-// costs 1 to 5 ns each. Formats:
+// report::CsvWriter and base::JsonWriter are the writers of choice for small files; here the caller
+// appends ready fragments (a name by report::CsvCell, a whole run of constant cells) between
+// numbers, which costs 1 to 5 ns each. Formats:
 //   Microseconds        123456 ns -> 123.456      always three decimals
 //   MicrosecondsShort   123400 ns -> 123.4        as Python prints the double: at least one decimal
 // Threads: one.
@@ -18,7 +18,11 @@
 #include <string>
 #include <string_view>
 
+#include "report/csv_writer.h"
+
 namespace sonde::exporters {
+
+using report::CsvCell;
 
 namespace internal {
 
@@ -144,9 +148,5 @@ class LineBuffer {
   size_t seconds_size_ = 0;
   std::array<char, kMaxDigits> seconds_text_ = {};
 };
-
-// A fragment for a cell of a CSV row, quoted as Python's csv module does, where needed; with "'"
-// before a text that a spreadsheet would run.
-std::string CsvCell(std::string_view text);
 
 }  // namespace sonde::exporters

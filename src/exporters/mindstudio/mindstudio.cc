@@ -1,8 +1,6 @@
 #include "exporters/mindstudio/mindstudio.h"
 
 #include <algorithm>
-#include <array>
-#include <ctime>
 #include <memory>
 #include <string>
 
@@ -13,21 +11,16 @@
 #include "exporters/ascend_text/trace_view.h"
 #include "exporters/format/file_set.h"
 #include "exporters/mindstudio/task_time.h"
+#include "report/time_stamp.h"
 
 namespace sonde::exporters {
 namespace {
 
 using recipes::ProfilerLevel;
 
-// "20231114221320"
 std::string TimeStamp(int64_t ns) {
   constexpr int64_t kNsPerSecond = 1'000'000'000;
-  const auto seconds = static_cast<time_t>(std::max<int64_t>(ns, 0) / kNsPerSecond);
-  std::tm parts = {};
-  ::gmtime_r(&seconds, &parts);
-  std::array<char, 32> text = {};
-  const size_t length = std::strftime(text.data(), text.size(), "%Y%m%d%H%M%S", &parts);
-  return {text.data(), length};
+  return report::TimeStamp(report::Zone::kUtc, std::max<int64_t>(ns, 0) / kNsPerSecond);
 }
 
 void CountLeftOut(const ExportContext& context) {

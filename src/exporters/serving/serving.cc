@@ -1,11 +1,11 @@
 #include "exporters/serving/serving.h"
 
 #include <algorithm>
-#include <charconv>
 #include <initializer_list>
 #include <utility>
 #include <vector>
 
+#include "base/host/fixed.h"
 #include "base/strings.h"
 #include "exporters/format/result_sinks.h"
 
@@ -13,17 +13,11 @@ namespace sonde::exporters {
 namespace {
 
 using base::Concat;
+using base::Fixed;
 using recipes::BatchKind;
 using recipes::Distribution;
 using recipes::ServingSummary;
 using recipes::SlowRequest;
-
-std::string Fixed(double value, int decimals) {
-  char buffer[400];
-  const auto end =
-      std::to_chars(buffer, buffer + sizeof(buffer), value, std::chars_format::fixed, decimals);
-  return {buffer, end.ptr};
-}
 
 std::string Ms(double ns) { return Fixed(ns / 1e6, 3); }
 

@@ -13,13 +13,15 @@
 #include "base/files.h"
 #include "base/host/json.h"
 #include "base/strings.h"
-#include "exporters/ascend_db/sqlite_file.h"
+#include "report/sqlite_file.h"
 #include "store/source_tables.h"
 
 namespace sonde::exporters {
 namespace {
 
 using base::Concat;
+using report::SqliteFile;
+using report::SqliteTable;
 using store::CellType;
 using store::SourceTable;
 

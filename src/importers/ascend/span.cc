@@ -7,9 +7,9 @@
 #include "base/files.h"
 #include "base/hash.h"
 #include "base/host/json.h"
+#include "base/host/sqlite_reader.h"
 #include "base/strings.h"
 #include "importers/common/part_file.h"
-#include "importers/common/sqlite_reader.h"
 
 namespace sonde::importers {
 namespace {
@@ -199,7 +199,7 @@ Status LookAtDatabase(const SpanFile& file) {
 
 // The same, where texts can replace it, by its list of tables too.
 Status LookCloser(const SpanFile& file) {
-  const Status schema = CheckSchema(file.path);
+  const Status schema = base::CheckSchema(file.path);
   if (schema.ok()) return {};
   return base::CorruptDataError(
       base::Concat("'", file.relative, "' is damaged: ", schema.message()));
@@ -227,7 +227,7 @@ void SetDamagedAside(AscendSpan& span) {
 // Of a database of any name.
 bool HoldsProfilerTables(const std::string& path) {
   if (!LookAtDatabase({path, path}).ok()) return false;
-  const auto reader = SqliteReader::Open(path);
+  const auto reader = base::SqliteReader::Open(path);
   return reader.ok() && reader->HasTable("STRING_IDS") &&
          (reader->HasTable("TASK") || reader->HasTable("CANN_API") ||
           reader->HasTable("PYTORCH_API"));

@@ -4,8 +4,8 @@
 
 #include "base/files.h"
 #include "base/host/json.h"
+#include "base/host/sqlite_reader.h"
 #include "importers/ascend/span.h"
-#include "importers/common/sqlite_reader.h"
 
 namespace sonde::importers {
 namespace {
@@ -46,13 +46,13 @@ int32_t OfFiles(const AscendSpan& span) {
 }
 
 int32_t OfDatabase(const SpanFile& file) {
-  const auto reader = SqliteReader::Open(file.path);
+  const auto reader = base::SqliteReader::Open(file.path);
   if (!reader.ok()) return 0;  // which the import reports
   int32_t of_sizes = 0;
   int32_t of_groups = 0;
   reader
       ->Read("META_DATA", {"name", "value"},
-             [&](const SqliteRow& row) {
+             [&](const base::SqliteRow& row) {
                const bool is_sizes = row.Text(0) == "distributed_args";
                if (!is_sizes && row.Text(0) != "parallel_group_info") return;
                const auto json = base::JsonDocument::Parse(row.Text(1), "META_DATA");

@@ -17,6 +17,7 @@ namespace sonde::importers {
 namespace {
 
 using base::Concat;
+using base::SqliteReader;
 using namespace db_import;  // NOLINT(google-build-using-namespace): the parts of this folder
 
 void CheckTables(DbTrace& trace) {

@@ -12,6 +12,7 @@ namespace sonde::importers::db_import {
 namespace {
 
 using base::Concat;
+using base::SqliteRow;
 
 class CommunicationReader {
  public:
@@ -164,7 +165,8 @@ using Places = std::map<std::string, std::vector<size_t>, std::less<>>;
 // files that number them, the hash of analysis.db is the group's.
 namespace {
 
-void ReadDeliveredSteps(const SqliteReader& reader, const std::string& file, TraceRows& rows) {
+void ReadDeliveredSteps(const base::SqliteReader& reader, const std::string& file,
+                        TraceRows& rows) {
   if (!reader.HasTable("StepTraceTime")) return;
   std::vector<DeliveredStep> steps;
   const Status status =
@@ -179,7 +181,7 @@ void ReadDeliveredSteps(const SqliteReader& reader, const std::string& file, Tra
 
 }  // namespace
 
-void ReadAnalysis(const SqliteReader& reader, const std::string& file, TraceRows& rows) {
+void ReadAnalysis(const base::SqliteReader& reader, const std::string& file, TraceRows& rows) {
   ReadDeliveredSteps(reader, file, rows);
   std::vector<OperationTimes> all;
   const Status status =

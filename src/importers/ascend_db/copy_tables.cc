@@ -10,6 +10,8 @@ namespace sonde::importers {
 namespace {
 
 using base::Concat;
+using base::SqliteReader;
+using base::SqliteRow;
 using store::CellType;
 
 // Whether SQLite itself makes 5 of 5.0 in a column declared so (affinity NUMERIC or INTEGER).
@@ -65,9 +67,9 @@ void Count(const SqliteRow& row, int column, Census& census) {
 // A pass over the table: a query for the types of all cells takes three times as long.
 std::vector<store::SourceColumn> TypedColumns(const SqliteReader& reader,
                                               const std::string& table) {
-  const std::vector<SqliteColumn>& columns = reader.Columns(table);
+  const std::vector<base::SqliteColumn>& columns = reader.Columns(table);
   std::vector<std::string_view> names;
-  for (const SqliteColumn& column : columns) names.push_back(column.name);
+  for (const base::SqliteColumn& column : columns) names.push_back(column.name);
   std::vector<Census> census(columns.size());
   // Where the table is damaged, the copy ends at the same place as this pass.
   reader
@@ -86,7 +88,7 @@ std::vector<store::SourceColumn> TypedColumns(const SqliteReader& reader,
 // The SQL of a table and of its indexes and triggers.
 std::string Definition(const SqliteReader& reader, const std::string& table) {
   std::string sql;
-  for (const SqliteObject& object : reader.objects()) {
+  for (const base::SqliteObject& object : reader.objects()) {
     if (object.sql.empty() || object.type == "view") continue;
     const bool is_own = object.type == "table" ? object.name == table : object.table == table;
     if (is_own) sql += Concat(sql.empty() ? "" : ";\n", object.sql);
@@ -170,7 +172,7 @@ Status CopyTable(const SqliteReader& reader, const std::string& file, const std:
 Status CopyTables(const SqliteReader& reader, const std::string& file, store::SourceNames& names,
                   store::ImportIssues& issues, store::Transaction& transaction) {
   if (transaction.rows() != nullptr) return {};  // rows alone are not exported as a file
-  for (const SqliteObject& object : reader.objects()) {
+  for (const base::SqliteObject& object : reader.objects()) {
     if (object.type == "table") {
       SONDE_RETURN_IF_ERROR(CopyTable(reader, file, object.name, names, issues, transaction));
     } else if (object.type == "view") {

@@ -3,8 +3,8 @@
 
 #include <string>
 
+#include "base/host/sqlite_reader.h"
 #include "base/status.h"
-#include "importers/common/sqlite_reader.h"
 #include "store/import_issues.h"
 #include "store/source_tables.h"
 #include "store/store.h"
@@ -12,7 +12,8 @@
 namespace sonde::importers {
 
 // `file`: its name below the folder of the trace. Tables that cannot be read are counted.
-Status CopyTables(const SqliteReader& reader, const std::string& file, store::SourceNames& names,
-                  store::ImportIssues& issues, store::Transaction& transaction);
+Status CopyTables(const base::SqliteReader& reader, const std::string& file,
+                  store::SourceNames& names, store::ImportIssues& issues,
+                  store::Transaction& transaction);
 
 }  // namespace sonde::importers

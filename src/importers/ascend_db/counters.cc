@@ -11,6 +11,7 @@ namespace sonde::importers::db_import {
 namespace {
 
 using base::Concat;
+using base::SqliteRow;
 
 constexpr int kFirstSeries = 5;
 

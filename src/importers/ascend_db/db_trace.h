@@ -12,7 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "importers/common/sqlite_reader.h"
+#include "base/host/sqlite_reader.h"
 #include "importers/common/step_index.h"
 #include "importers/rows/number_table.h"
 #include "importers/rows/trace_rows.h"
@@ -34,7 +34,7 @@ struct StepSpan {
 };
 
 struct DbTrace {
-  const SqliteReader& reader;
+  const base::SqliteReader& reader;
   TraceRows& rows;
   std::string file;                     // named in issues
   uint64_t tables = store::kAllTables;  // that are wanted
@@ -54,20 +54,20 @@ struct DbTrace {
   bool reported = false;                        // an issue of the current row was counted
 
   // The text of an id; counted where there is none. store::kNone for NULL.
-  int32_t Text(const SqliteRow& row, int column);
-  std::string_view TextView(const SqliteRow& row, int column);
+  int32_t Text(const base::SqliteRow& row, int column);
+  std::string_view TextView(const base::SqliteRow& row, int column);
   int32_t Enum(std::string_view table, std::optional<int64_t> id);  // counted likewise
   // False, and counted, where the table lacks one of the columns.
   bool Has(std::string_view table, std::initializer_list<std::string_view> columns);
   // Reads a table; damage is counted, and so are columns that it lacks and cells that should hold
   // a number, unless `take` has counted an issue of the row.
   void Read(std::string_view table, const std::vector<std::string_view>& columns,
-            const SqliteTake& take);
+            const base::SqliteTake& take);
   void WrongType(std::string_view table);  // the row was left out
   void BadValue(std::string_view table);   // a cell counts as unknown
   void UnknownId();
   // Of a cell that may be empty; other values than sizes are counted, and unknown (-1), too.
-  int64_t Size(const SqliteRow& row, int column, std::string_view table);
+  int64_t Size(const base::SqliteRow& row, int column, std::string_view table);
   // Thread of (pid << 32 | tid).
   int32_t Thread(int64_t global_tid);
   int32_t MainProcess() { return rows.Process(main_pid); }
@@ -90,6 +90,6 @@ void ReadMemory(DbTrace& trace);         // OP_MEMORY, MEMORY_RECORD, NPU_OP_MEM
 void ReadCounters(DbTrace& trace);       // HBM, LLC, NPU_MEM, AICORE_FREQ, ...
 
 // Times of communication operations from analysis.db, by name and group.
-void ReadAnalysis(const SqliteReader& reader, const std::string& file, TraceRows& rows);
+void ReadAnalysis(const base::SqliteReader& reader, const std::string& file, TraceRows& rows);
 
 }  // namespace sonde::importers::db_import

@@ -11,6 +11,7 @@ namespace sonde::importers::db_import {
 namespace {
 
 using base::Concat;
+using base::SqliteRow;
 
 int32_t DeviceOf(const SqliteRow& row, int column) {
   const auto device = row.Int(column);

@@ -12,6 +12,7 @@ namespace sonde::importers::db_import {
 namespace {
 
 using base::Concat;
+using base::SqliteRow;
 using capture::NumberOf;
 using capture::Scope;
 using capture::TrackKind;

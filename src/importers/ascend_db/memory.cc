@@ -9,6 +9,7 @@ namespace sonde::importers::db_import {
 namespace {
 
 using base::Concat;
+using base::SqliteRow;
 
 constexpr int16_t kNpu = 20;
 constexpr int16_t kCpu = 0;

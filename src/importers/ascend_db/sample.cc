@@ -6,14 +6,15 @@
 #include <vector>
 
 #include "base/files.h"
+#include "base/host/sqlite_reader.h"
 #include "base/strings.h"
 #include "importers/ascend/span.h"
-#include "importers/common/sqlite_reader.h"
 
 namespace sonde::importers {
 namespace {
 
 using base::Concat;
+using base::SqlName;
 
 // Shares of the copied rows; the rest are the pieces in between.
 constexpr double kHead = 0.5;
@@ -135,7 +136,7 @@ Status WriteDbSample(const std::string& path, const std::string& sample_path, si
   SONDE_ASSIGN_OR_RETURN(Sample sample, Sample::Create(sample_path));
   SONDE_RETURN_IF_ERROR(sample.Execute("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF"));
   SONDE_RETURN_IF_ERROR(sample.Execute(
-      Concat("ATTACH '", base::ReplaceAll(SqliteUri(path), "'", "''"), "' AS source")));
+      Concat("ATTACH '", base::ReplaceAll(base::SqliteUri(path), "'", "''"), "' AS source")));
   SONDE_ASSIGN_OR_RETURN(const std::vector<Table> tables, sample.Tables());
   int64_t all = 0;
   for (const Table& table : tables) all += table.is_whole() ? 0 : table.rows();

@@ -11,6 +11,8 @@ namespace sonde::importers::db_import {
 namespace {
 
 using base::Concat;
+using base::SqliteColumn;
+using base::SqliteRow;
 
 void ReadStrings(DbTrace& trace) {
   if (!trace.reader.HasTable("STRING_IDS")) {
@@ -28,7 +30,7 @@ void ReadStrings(DbTrace& trace) {
 
 // The most frequent value of a table; none where the table is missing. Unreadable rows are counted
 // when the table is read.
-std::optional<int64_t> MostOften(const SqliteReader& reader, std::string_view value,
+std::optional<int64_t> MostOften(const base::SqliteReader& reader, std::string_view value,
                                  std::string_view table) {
   if (!reader.HasTable(table)) return std::nullopt;
   std::optional<int64_t> first;
@@ -175,7 +177,7 @@ bool DbTrace::Has(std::string_view table, std::initializer_list<std::string_view
 }
 
 void DbTrace::Read(std::string_view table, const std::vector<std::string_view>& columns,
-                   const SqliteTake& take) {
+                   const base::SqliteTake& take) {
   if (!reader.HasTable(table)) return;
   const std::vector<SqliteColumn>& present = reader.Columns(table);
   for (const std::string_view column : columns) {

@@ -13,6 +13,7 @@ namespace sonde::importers::db_import {
 namespace {
 
 using base::Concat;
+using base::SqliteRow;
 
 constexpr int64_t kNone32 = 4294967295;
 

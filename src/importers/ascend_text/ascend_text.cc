@@ -101,7 +101,7 @@ class SideFiles {
   }
 
   Status TakeAnalysis(const SpanFile& file) {
-    const auto reader = SqliteReader::Open(file.path);
+    const auto reader = base::SqliteReader::Open(file.path);
     if (!reader.ok()) {
       CountUnreadable(file.relative, reader.status(), trace_.rows.issues);
       return {};

@@ -171,7 +171,7 @@ class ItemWriter {
   const Comparison& comparison_;
   const StackFile* stack_;
   JsonWriter* json_;
-  RowText cells_;
+  report::RowText cells_;
 };
 
 void WriteRowData(const Comparison& comparison, const ComparedRow& row,

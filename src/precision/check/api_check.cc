@@ -10,7 +10,7 @@
 #include "base/host/json.h"
 #include "base/strings.h"
 #include "precision/cause/tolerance.h"
-#include "precision/output/csv_result.h"
+#include "report/csv_files.h"
 
 namespace sonde::precision {
 namespace {
@@ -163,7 +163,7 @@ void AppendRow(const Line& line, const Judged& judged, std::string* out) {
                                           judged.verdict};
   for (size_t i = 0; i < cells.size(); ++i) {
     if (i > 0) out->push_back(',');
-    AppendCsvCell(cells[i], out);
+    report::AppendCsvCell(cells[i], out);
   }
   out->push_back('\n');
 }
@@ -228,9 +228,9 @@ class Judgement {
  private:
   void AddNotRun(const Line& line) {
     if (++outcome_.not_run == 1) outcome_.first_not_run = Concat(line.call, ": ", line.not_run);
-    AppendCsvCell(line.call, &table_);
+    report::AppendCsvCell(line.call, &table_);
     table_ += ",,,,,,,,,,";
-    AppendCsvCell(Concat("not checked: ", line.not_run), &table_);
+    report::AppendCsvCell(Concat("not checked: ", line.not_run), &table_);
     table_.push_back('\n');
   }
 

@@ -14,7 +14,7 @@
 #include "precision/checkpoint/name_pairs.h"
 #include "precision/checkpoint/similarity_tables.h"
 #include "precision/checkpoint/weight_words.h"
-#include "precision/output/time_stamp.h"
+#include "report/time_stamp.h"
 
 namespace sonde::precision {
 namespace {
@@ -247,7 +247,7 @@ class Run {
   }
 
   Status Write() {
-    const std::string stamp = TimeStamp();
+    const std::string stamp = report::TimeStamp();
     if (!options_.json_path.empty()) {
       SONDE_RETURN_IF_ERROR(base::MakeDirectories(std::string(base::DirName(options_.json_path))));
       out_.files = {options_.json_path};

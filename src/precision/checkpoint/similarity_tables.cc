@@ -5,7 +5,7 @@
 #include "base/files.h"
 #include "base/host/json_writer.h"
 #include "base/strings.h"
-#include "precision/output/csv_result.h"
+#include "report/csv_files.h"
 
 namespace sonde::precision {
 namespace {
@@ -110,7 +110,7 @@ Status WriteWeightTable(const std::vector<WeightRow>& rows, const std::string& p
     for (const std::string& cell : CellsOf(row)) {
       if (!first) text.push_back(',');
       first = false;
-      AppendCsvCell(cell, &text);
+      report::AppendCsvCell(cell, &text);
     }
     text.push_back('\n');
   }

@@ -74,4 +74,11 @@ struct Cell {
   }
 };
 
+// A number as the tables of texts show it: `Nan`, ` inf`, else as Python writes it.
+inline std::string NumberText(double value) {
+  std::string out;
+  Cell::Number(value).AppendTo(&out);
+  return out;
+}
+
 }  // namespace sonde::precision

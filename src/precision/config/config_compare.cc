@@ -11,7 +11,7 @@
 #include "base/strings.h"
 #include "precision/archive/zip_file.h"
 #include "precision/dump/value.h"
-#include "precision/output/xlsx_result.h"
+#include "report/text_sheets.h"
 
 namespace sonde::precision {
 namespace {
@@ -288,11 +288,11 @@ Result<ConfigComparison> CompareConfigurations(const std::string& bench, const s
     return base::InvalidArgumentError("the packs have nothing in common that can be compared");
   }
   ConfigComparison out;
-  std::vector<XlsxSheet> book = {{"summary", {{"filename", "pass_check"}}}};
+  std::vector<report::XlsxSheet> book = {{"summary", {{"filename", "pass_check"}}}};
   for (const ConfigSheet& sheet : sheets) {
     book.front().rows.push_back({sheet.name, sheet.Verdict()});
     out.verdicts.push_back(Concat(sheet.name, ": ", sheet.Verdict()));
-    XlsxSheet& page = book.emplace_back();
+    report::XlsxSheet& page = book.emplace_back();
     page.name = sheet.name;
     page.rows.push_back(sheet.header);
     page.rows.insert(page.rows.end(), sheet.rows.begin(), sheet.rows.end());
@@ -305,7 +305,7 @@ Result<ConfigComparison> CompareConfigurations(const std::string& bench, const s
   }
   SONDE_RETURN_IF_ERROR(base::MakeDirectories(output_path));
   out.file = base::JoinPath(output_path, "result.xlsx");
-  SONDE_RETURN_IF_ERROR(WriteXlsxSheets(book, out.file));
+  SONDE_RETURN_IF_ERROR(report::WriteXlsxSheets(book, out.file));
   return out;
 }
 

@@ -9,15 +9,16 @@
 #include <memory>
 
 #include "base/files.h"
+#include "base/host/yaml_file.h"
 #include "base/strings.h"
 #include "precision/archive/zip_file.h"
 #include "precision/dump/pretty_json.h"
-#include "precision/mapping/yaml_file.h"
 
 namespace sonde::precision {
 namespace {
 
 using base::Concat;
+using base::YamlNode;
 
 constexpr std::string_view kBlanks = " \t\r\n";
 
@@ -248,7 +249,7 @@ NamedTexts ShellParameters(std::string_view script) {
 }
 
 Result<NamedTexts> YamlParameters(const std::string& text, std::string_view source) {
-  SONDE_ASSIGN_OR_RETURN(const YamlNode root, ParseYaml(text, source));
+  SONDE_ASSIGN_OR_RETURN(const YamlNode root, base::ParseYaml(text, source));
   NamedTexts out;
   AddYaml(root, "", &out);
   return out;

@@ -9,7 +9,7 @@
 #include "base/strings.h"
 #include "precision/dump/pretty_json.h"
 #include "precision/dump/value.h"
-#include "precision/output/csv_result.h"
+#include "report/csv_files.h"
 
 namespace sonde::precision {
 namespace {
@@ -153,11 +153,11 @@ std::string TableOf(const std::vector<LogArgument>& target, const std::vector<Lo
     const bool same = both && AreEqual(*t->second, *g->second);
     ++outcome->arguments;
     if (!same) ++outcome->differ;
-    AppendCsvCell(name, &out);
+    report::AppendCsvCell(name, &out);
     out += ',';
-    AppendCsvCell(t == targets.end() ? "NA" : ShownOf(*t->second), &out);
+    report::AppendCsvCell(t == targets.end() ? "NA" : ShownOf(*t->second), &out);
     out += ',';
-    AppendCsvCell(g == goldens.end() ? "NA" : ShownOf(*g->second), &out);
+    report::AppendCsvCell(g == goldens.end() ? "NA" : ShownOf(*g->second), &out);
     out += same ? ",是\n" : ",否\n";
   }
   return out;

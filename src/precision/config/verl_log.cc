@@ -4,14 +4,15 @@
 #include <utility>
 
 #include "base/files.h"
+#include "base/host/yaml_file.h"
 #include "base/strings.h"
-#include "precision/mapping/yaml_file.h"
-#include "precision/output/csv_result.h"
+#include "report/csv_files.h"
 
 namespace sonde::precision {
 namespace {
 
 using base::Concat;
+using base::YamlNode;
 using Leaves = std::map<std::string, const PythonValue*, std::less<>>;
 
 constexpr std::string_view kBegins[] = {"{'actor_rollout_ref':", "{\"actor_rollout_ref\":"};
@@ -118,10 +119,10 @@ class Table {
     const bool same = first != nullptr && second != nullptr && *first == *second;
     ++rows_;
     if (!same) ++differ_;
-    AppendCsvCell(name, &text_);
+    report::AppendCsvCell(name, &text_);
     for (const PythonValue* value : {first, second}) {
       text_ += ',';
-      AppendCsvCell(value == nullptr ? "NA" : value->Repr(), &text_);
+      report::AppendCsvCell(value == nullptr ? "NA" : value->Repr(), &text_);
     }
     text_ += same ? ",是\n" : ",否\n";
   }
@@ -219,7 +220,7 @@ Result<VerlOutcome> VerifyVerlLog(const std::string& benchmark, const std::strin
       return base::InvalidArgumentError(
           Concat(benchmark, ": the benchmark comes first and ends in .yaml, the log comes second"));
     }
-    SONDE_ASSIGN_OR_RETURN(const YamlNode root, ReadYaml(benchmark));
+    SONDE_ASSIGN_OR_RETURN(const YamlNode root, base::ReadYaml(benchmark));
     demands = ValueOfYaml(root);
   }
   SONDE_ASSIGN_OR_RETURN(const PythonValue config, ReadVerlLog(target));

@@ -3,10 +3,10 @@
 #include <cstdint>
 #include <string>
 
-#include "precision/mapping/yaml_file.h"
+#include "base/host/yaml_file.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string text(reinterpret_cast<const char*>(data), size);
-  (void)sonde::precision::ParseYaml(text, "mapping.yaml");
+  (void)base::ParseYaml(text, "mapping.yaml");
   return 0;
 }

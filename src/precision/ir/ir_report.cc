@@ -9,6 +9,8 @@
 namespace sonde::precision {
 namespace {
 
+using report::TextTable;
+
 std::string CountText(int64_t count) { return count < 0 ? "" : std::to_string(count); }
 
 std::string SourceOf(const IrNode& node) {

@@ -1,7 +1,7 @@
 // Tables of MindSpore's IR: summaries, results of a search, differences of two files, and
 // nodes joined with dumped values and times by their scope.
 //
-// Values as texts, for WriteTextTable and for the terminal. Threads: pure.
+// Values as texts, for report::WriteTextTable and for the terminal. Threads: pure.
 #pragma once
 
 #include <map>
@@ -10,22 +10,22 @@
 #include <vector>
 
 #include "precision/ir/ir_file.h"
-#include "precision/output/text_table.h"
+#include "report/text_table.h"
 
 namespace sonde::precision {
 
 // One line a file: pass, graphs, nodes as MindSpore counted and as read, parameters.
-TextTable SummarizeFiles(const std::vector<IrFile>& files);
+report::TextTable SummarizeFiles(const std::vector<IrFile>& files);
 // Nodes by type, most first.
-TextTable CountTypes(const IrFile& file);
-TextTable ListParameters(const IrFile& file);
+report::TextTable CountTypes(const IrFile& file);
+report::TextTable ListParameters(const IrFile& file);
 
 // Nodes of which name, type, scope or a source line contains the text.
-TextTable FindNodes(const std::vector<IrFile>& files, std::string_view text);
+report::TextTable FindNodes(const std::vector<IrFile>& files, std::string_view text);
 
 // Two passes or releases: nodes by scope and type (without a scope: by type), how many either file
 // has; only those that differ.
-TextTable CompareFiles(const IrFile& target, const IrFile& golden);
+report::TextTable CompareFiles(const IrFile& target, const IrFile& golden);
 
 // What else is known of a scope.
 struct ScopeTime {
@@ -47,7 +47,7 @@ using ScopeValues = std::map<std::string, std::vector<ScopeValue>, std::less<>>;
 
 // A row for each node with a scope, and for each of its values; cells of unknown values are
 // empty.
-TextTable JoinNodes(const IrFile& file, const ScopeTimes& times, const ScopeValues& values);
+report::TextTable JoinNodes(const IrFile& file, const ScopeTimes& times, const ScopeValues& values);
 
 // The scope as names of dump files have it.
 std::string DumpName(std::string_view scope);

@@ -112,7 +112,7 @@ TEST(IrReport, NodesAreFoundComparedAndJoined) {
   const ScopeValues values = {
       {"Default_attn-Attention_MatMul-op0",
        {{.which = "output 0", .dtype = "float32", .shape = "[2, 3]", .max = "1"}}}};
-  const TextTable joined = JoinNodes(file, times, values);
+  const report::TextTable joined = JoinNodes(file, times, values);
   ASSERT_EQ(joined.rows.size(), 4U);
   EXPECT_THAT(joined.rows[0], ElementsAre("%0 y", "MatMul", "Default/attn-Attention/MatMul-op0",
                                           "/src/net.py:10  y = self.attn(x)", "3", "4.500",

@@ -15,9 +15,9 @@
 #include "base/strings.h"
 #include "precision/kernels/atb_tensor.h"
 #include "precision/merge/table_file.h"
-#include "precision/output/text_table.h"
-#include "precision/output/time_stamp.h"
 #include "precision/tensor/metrics.h"
+#include "report/text_table.h"
+#include "report/time_stamp.h"
 
 namespace sonde::precision {
 namespace {
@@ -259,7 +259,7 @@ Result<AtbOutcome> CompareAtb(const AtbOptions& options) {
   out.rows = pairs.size();
   out.target_only = target.rows.size() - pairs.size();
   out.golden_only = golden.rows.size() - std::min(golden.rows.size(), pairs.size());
-  TextTable table = {AtbColumns(target.tensors), std::vector<AtbCells>(pairs.size())};
+  report::TextTable table = {AtbColumns(target.tensors), std::vector<AtbCells>(pairs.size())};
   std::vector<std::string> problems(pairs.size());
   base::ParallelFor(pairs.size(), [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {
@@ -273,9 +273,9 @@ Result<AtbOutcome> CompareAtb(const AtbOptions& options) {
   }
   SONDE_RETURN_IF_ERROR(base::MakeDirectories(options.output_path));
   const std::string name =
-      Concat("atb_", target.tensors ? "tensor" : "stats", "_compare_result_", TimeStamp());
-  SONDE_ASSIGN_OR_RETURN(out.file,
-                         WriteTextTable(table, base::JoinPath(options.output_path, name), true));
+      Concat("atb_", target.tensors ? "tensor" : "stats", "_compare_result_", report::TimeStamp());
+  SONDE_ASSIGN_OR_RETURN(
+      out.file, report::WriteTextTable(table, base::JoinPath(options.output_path, name), true));
   return out;
 }
 

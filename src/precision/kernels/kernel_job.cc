@@ -11,12 +11,13 @@
 #include "base/files.h"
 #include "base/host/parallel.h"
 #include "base/strings.h"
+#include "precision/compare/cell.h"
 #include "precision/kernels/kernel_dump.h"
 #include "precision/kernels/kernel_values.h"
-#include "precision/output/text_table.h"
-#include "precision/output/time_stamp.h"
 #include "precision/tensor/metrics.h"
 #include "precision/tensor/tensor_file.h"
+#include "report/text_table.h"
+#include "report/time_stamp.h"
 
 namespace sonde::precision {
 namespace {
@@ -276,12 +277,13 @@ Result<KernelOutcome::Table> CompareOne(const KernelOptions& options,
     }
   });
   Count(pairs, rows, &out);
-  TextTable table = {KernelColumns(target.tensors), {}};
+  report::TextTable table = {KernelColumns(target.tensors), {}};
   for (KernelRow& row : rows) table.rows.push_back(std::move(row.cells));
   const std::string name = Concat("compare_result_", std::to_string(out.rank), "_",
-                                  std::to_string(out.step), "_", TimeStamp());
+                                  std::to_string(out.step), "_", report::TimeStamp());
   SONDE_ASSIGN_OR_RETURN(
-      out.file, WriteTextTable(table, base::JoinPath(options.output_path, name), options.xlsx));
+      out.file,
+      report::WriteTextTable(table, base::JoinPath(options.output_path, name), options.xlsx));
   return out;
 }
 

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "base/strings.h"
-#include "precision/output/text_table.h"
+#include "precision/compare/cell.h"
 
 namespace sonde::precision {
 

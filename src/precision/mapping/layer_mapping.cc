@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/host/yaml_file.h"
 #include "base/strings.h"
-#include "precision/mapping/yaml_file.h"
 
 namespace sonde::precision {
 namespace {
 
 using base::Concat;
+using base::YamlNode;
 
 constexpr std::string_view kTop = "TopLayer";
 
@@ -202,7 +203,7 @@ const DumpRow* FindPartner(const DumpFile& dump, const DumpApi& api, Section sec
 }  // namespace
 
 Result<LayerMapping> LayerMapping::Load(const std::string& path) {
-  SONDE_ASSIGN_OR_RETURN(const YamlNode root, ReadYaml(path));
+  SONDE_ASSIGN_OR_RETURN(const YamlNode root, base::ReadYaml(path));
   LayerMapping out;
   if (root.kind == YamlNode::Kind::kNull) return out;
   const auto wrong = [&path](std::string_view where) {

@@ -3,10 +3,10 @@
 #include <string>
 #include <vector>
 
+#include "base/host/yaml_file.h"
 #include "base/test_folder.h"
 #include "precision/mapping/layer_mapping.h"
 #include "precision/mapping/name_mapping.h"
-#include "precision/mapping/yaml_file.h"
 #include "precision/test_support.h"
 
 namespace sonde::precision {
@@ -23,12 +23,12 @@ class MappingTest : public testing::Test {
 };
 
 TEST(YamlTest, ReadsPlainDataInOrder) {
-  const auto root = ParseYaml("b: {x: 1}\na: [p, 'q: r', ~]\n", "x.yaml");
+  const auto root = base::ParseYaml("b: {x: 1}\na: [p, 'q: r', ~]\n", "x.yaml");
   ASSERT_TRUE(root.ok());
   ASSERT_EQ(root->members.size(), 2U);
   EXPECT_EQ(root->members[0].name, "b");
   EXPECT_EQ(root->Find("a")->items[1].text, "q: r");
-  EXPECT_EQ(root->Find("a")->items[2].kind, YamlNode::Kind::kNull);
+  EXPECT_EQ(root->Find("a")->items[2].kind, base::YamlNode::Kind::kNull);
   EXPECT_EQ(root->Find("c"), nullptr);
 }
 
@@ -36,7 +36,7 @@ TEST(YamlTest, BadTextIsOneLineWithItsPlace) {
   for (const std::string& text :
        {std::string("a: [1, 2"), std::string("a: b: c"), std::string("? [x]\n: y"),
         std::string(5000, '['), std::string("a: &x [*x]")}) {
-    const auto root = ParseYaml(text, "x.yaml");
+    const auto root = base::ParseYaml(text, "x.yaml");
     ASSERT_FALSE(root.ok()) << text.substr(0, 20);
     EXPECT_TRUE(root.status().message().starts_with("x.yaml: ")) << root.status().message();
     EXPECT_EQ(root.status().message().find('\n'), std::string_view::npos);

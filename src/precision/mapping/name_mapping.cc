@@ -3,15 +3,17 @@
 #include <algorithm>
 #include <array>
 
+#include "base/host/yaml_file.h"
 #include "base/strings.h"
 #include "precision/mapping/mapping_use.h"
-#include "precision/mapping/yaml_file.h"
 
 namespace sonde::precision {
 namespace {
 
 using base::Concat;
 using base::InvalidArgumentError;
+using base::ReadYaml;
+using base::YamlNode;
 
 // MindSpore functions whose counterpart is torch.<name>; all others are torch.nn.functional.<name>.
 constexpr std::string_view kTorchFunctions[] = {"abs",

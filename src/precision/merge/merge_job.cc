@@ -7,16 +7,17 @@
 
 #include "base/files.h"
 #include "base/host/parallel.h"
+#include "base/host/yaml_file.h"
 #include "base/strings.h"
-#include "precision/mapping/yaml_file.h"
 #include "precision/merge/table_file.h"
-#include "precision/output/time_stamp.h"
-#include "precision/output/xlsx_result.h"
+#include "report/text_sheets.h"
+#include "report/time_stamp.h"
 
 namespace sonde::precision {
 namespace {
 
 using base::Concat;
+using base::YamlNode;
 
 constexpr std::string_view kNameColumn = "NPU Name";
 
@@ -88,7 +89,7 @@ std::vector<std::string> UnknownKeys(const YamlNode& root, const std::string& pa
 }
 
 Result<Config> ReadConfig(const std::string& path, std::vector<std::string>* notes) {
-  SONDE_ASSIGN_OR_RETURN(const YamlNode root, ReadYaml(path));
+  SONDE_ASSIGN_OR_RETURN(const YamlNode root, base::ReadYaml(path));
   Config out;
   if (!root.IsMap()) {
     return base::InvalidArgumentError(Concat(path, ": expected 'api: [...]', 'compare_index: []'"));
@@ -161,9 +162,9 @@ class Merger {
   }
 
   Status Write(const std::string& path) const {
-    std::vector<XlsxSheet> sheets;
+    std::vector<report::XlsxSheet> sheets;
     for (size_t m = 0; m < metrics_.size(); ++m) {
-      XlsxSheet& sheet = sheets.emplace_back();
+      report::XlsxSheet& sheet = sheets.emplace_back();
       sheet.name = metrics_[m];
       std::vector<std::string>& header = sheet.rows.emplace_back();
       header.emplace_back(kNameColumn);
@@ -174,7 +175,7 @@ class Merger {
         row.resize(ranks_.size() + 1);
       }
     }
-    return WriteXlsxSheets(sheets, path);
+    return report::WriteXlsxSheets(sheets, path);
   }
   size_t rank_count() const { return ranks_.size(); }
   size_t row_count() const { return sheets_.empty() ? 0 : sheets_[0].size(); }
@@ -282,7 +283,7 @@ Result<MergeOutcome> MergeResults(const MergeOptions& options) {
   merger.NoteUnmet();
   SONDE_RETURN_IF_ERROR(base::MakeDirectories(options.output_path));
   out.file = base::JoinPath(options.output_path,
-                            Concat("multi_ranks_compare_merge_", TimeStamp(), ".xlsx"));
+                            Concat("multi_ranks_compare_merge_", report::TimeStamp(), ".xlsx"));
   SONDE_RETURN_IF_ERROR(merger.Write(out.file));
   out.ranks = merger.rank_count();
   out.rows = merger.row_count();

@@ -5,7 +5,7 @@
 #include "base/files.h"
 #include "base/test_folder.h"
 #include "precision/archive/zip_file.h"
-#include "precision/output/xlsx_result.h"
+#include "report/text_sheets.h"
 
 namespace sonde::precision {
 namespace {
@@ -23,7 +23,7 @@ TEST(TableFile, WorkbooksOfOurs) {
   const base::TestFolder folder;
   const std::string path = folder.File("t.xlsx");
   const TableRows rows = {{"name", "x", "y"}, {"a < b & c", "1.5", "N/A"}, {"d", "", "-3"}};
-  ASSERT_TRUE(WriteXlsxSheets({{"first", rows}, {"second", {{"no"}}}}, path).ok());
+  ASSERT_TRUE(report::WriteXlsxSheets({{"first", rows}, {"second", {{"no"}}}}, path).ok());
   const auto read = ReadTableFile(path);
   ASSERT_TRUE(read.ok()) << read.status().message();
   ASSERT_EQ(read->size(), 3U);

@@ -5,12 +5,11 @@
 
 #include "base/test_folder.h"
 #include "precision/compare/compare.h"
-#include "precision/output/cell_text.h"
-#include "precision/output/csv_result.h"
 #include "precision/output/row_colours.h"
 #include "precision/output/summary.h"
-#include "precision/output/xlsx_result.h"
 #include "precision/test_support.h"
+#include "report/csv_files.h"
+#include "report/text_sheets.h"
 
 namespace sonde::precision {
 namespace {
@@ -39,17 +38,18 @@ struct Compared {
 TEST(RowColoursTest, RedAndYellow) {
   const Compared same(Call("Torch.a.0.forward", Tensor(1), Tensor(1)),
                       Call("Torch.a.0.forward", Tensor(1), Tensor(1)));
-  EXPECT_EQ(ColourRows(same.comparison), (std::vector<RowColour>(2, RowColour::kNone)));
+  EXPECT_EQ(ColourRows(same.comparison),
+            (std::vector<report::RowColour>(2, report::RowColour::kNone)));
   const Compared relative(Call("Torch.a.0.forward", Tensor(1), Tensor(1.6)),
                           Call("Torch.a.0.forward", Tensor(1), Tensor(1)));
-  EXPECT_EQ(ColourRows(relative.comparison)[1], RowColour::kRed);
+  EXPECT_EQ(ColourRows(relative.comparison)[1], report::RowColour::kRed);
   const Compared drift(Call("Torch.a.0.forward", Tensor(1.001), Tensor(1.2)),
                        Call("Torch.a.0.forward", Tensor(1), Tensor(1)));
-  EXPECT_EQ(ColourRows(drift.comparison)[0], RowColour::kNone);
-  EXPECT_EQ(ColourRows(drift.comparison)[1], RowColour::kYellow);
+  EXPECT_EQ(ColourRows(drift.comparison)[0], report::RowColour::kNone);
+  EXPECT_EQ(ColourRows(drift.comparison)[1], report::RowColour::kYellow);
   const Compared huge(Call("Torch.a.0.forward", Tensor(2e10), Tensor(1)),
                       Call("Torch.a.0.forward", Tensor(1), Tensor(1)));
-  EXPECT_EQ(ColourRows(huge.comparison)[0], RowColour::kRed);
+  EXPECT_EQ(ColourRows(huge.comparison)[0], report::RowColour::kRed);
 }
 
 TEST(CsvTest, SplitsAndQuotes) {
@@ -59,7 +59,7 @@ TEST(CsvTest, SplitsAndQuotes) {
                               Call("Torch.c.0.forward", Tensor(1), Tensor(1)));
   const base::TestFolder folder;
   const ResultTable table(compared.comparison, nullptr);
-  const auto files = WriteCsv(table, folder.File("r"), 4);
+  const auto files = report::WriteCsv(table, folder.File("r"), 4);
   ASSERT_TRUE(files.ok());
   ASSERT_EQ(files->size(), 2U);
   EXPECT_EQ((*files)[1], folder.File("r_part_2.csv"));
@@ -69,9 +69,6 @@ TEST(CsvTest, SplitsAndQuotes) {
   ASSERT_EQ(second.size(), 3U);
   EXPECT_EQ(second[1][0], "N/A");
   EXPECT_EQ(second[1][1], "Torch.c.0.forward.input.0");
-  std::string cell;
-  AppendCsvCell("a\"b,c\n", &cell);
-  EXPECT_EQ(cell, "\"a\"\"b,c\n\"");
 }
 
 TEST(CsvTest, FormulasAreMadeHarmless) {
@@ -84,7 +81,7 @@ TEST(CsvTest, FormulasAreMadeHarmless) {
   }
   const Compared compared(
       Call("Torch.a.0.forward", R"({"type": "str", "value": "=1+1"})", Tensor(1)), "");
-  RowText cells;
+  report::RowText cells;
   ResultTable(compared.comparison, nullptr).Fill(0, &cells);
   EXPECT_EQ(cells.cell(16), "'=1+1");
 }
@@ -94,16 +91,16 @@ TEST(XlsxTest, WritesAWorkbookOrNothing) {
                           Call("Torch.a.0.forward", Tensor(1), Tensor(1)));
   const ResultTable table(compared.comparison, nullptr);
   const base::TestFolder folder;
-  ASSERT_TRUE(WriteXlsx(table, folder.File("r.xlsx")).ok());
+  ASSERT_TRUE(report::WriteXlsx(table, folder.File("r.xlsx")).ok());
   const auto text = base::ReadFile(folder.File("r.xlsx"));
   ASSERT_TRUE(text.ok());
   EXPECT_TRUE(text->starts_with("PK"));
   EXPECT_NE(text->find("xl/worksheets/sheet1.xml"), std::string::npos);
   EXPECT_EQ(base::ListDirectory(folder.path())->size(), 1U);
-  ASSERT_TRUE(WriteXlsx(table, folder.File("split.xlsx"), 1).ok());
+  ASSERT_TRUE(report::WriteXlsx(table, folder.File("split.xlsx"), 1).ok());
   EXPECT_NE(base::ReadFile(folder.File("split.xlsx"))->find("xl/worksheets/sheet2.xml"),
             std::string::npos);
-  EXPECT_FALSE(WriteXlsx(table, "/proc/nope/r.xlsx").ok());
+  EXPECT_FALSE(report::WriteXlsx(table, "/proc/nope/r.xlsx").ok());
 }
 
 TEST(SummaryTest, ShowsTheNumberAndTheFirst) {
@@ -123,15 +120,6 @@ TEST(SummaryTest, ShowsTheNumberAndTheFirst) {
   EXPECT_EQ(advice.line, 5U);
   EXPECT_NE(AdviceText(advice).find("Suspect Nodes: Torch.mm.0.forward.output.0"),
             std::string::npos);
-}
-
-TEST(CellTextTest, EndsBehindALetter) {
-  EXPECT_EQ(CellText("short"), "short");
-  std::string letters = "a";  // so that the limit lies within one
-  while (letters.size() < 2 * kMaxCellBytes) letters += "\xe4\xb8\xad";
-  const std::string cut = CellText(letters);
-  EXPECT_EQ(cut.size(), 1 + (kMaxCellBytes - 1) / 3 * 3);
-  EXPECT_TRUE(letters.starts_with(cut));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "base/host/sql_name.h"
 #include "base/strings.h"
 
 namespace sonde::precision {
@@ -25,10 +26,6 @@ constexpr std::array<std::string_view, 21> kNumberColumns = {
 
 bool IsNumberColumn(std::string_view name) {
   return std::find(kNumberColumns.begin(), kNumberColumns.end(), name) != kNumberColumns.end();
-}
-
-std::string Quoted(std::string_view name) {
-  return Concat("\"", base::ReplaceAll(name, "\"", "\"\""), "\"");
 }
 
 std::string_view ViewOf(Mode mode) {
@@ -76,7 +73,7 @@ struct Origin {
 Status WriteRows(const ResultTable& table, const ConstructFile* construct, const Origin& origin,
                  store::SourceTableWriter* writer) {
   const Comparison& comparison = table.comparison();
-  RowText cells;
+  report::RowText cells;
   for (const ComparedGroup& group : comparison.groups) {
     const std::string module =
         construct == nullptr ? "" : std::string(construct->ModuleOf(group.api));
@@ -181,12 +178,12 @@ Status ResultStore::Add(const ResultTable& table, const ConstructFile* construct
   std::string select = "SELECT \"step\", \"rank\", \"row\", \"api\", \"module\"";
   for (const std::string& name : table.columns()) {
     description.columns.push_back({name, CellType::kText});
-    const std::string column = Quoted(name);
+    const std::string column = base::SqlName(name);
     select += IsNumberColumn(name) ? Concat(", TRY_CAST(rtrim(trim(", column,
                                             "), '%') AS DOUBLE) AS ", SnakeCase(name))
-                                   : Concat(", ", column, " AS ", Quoted(SnakeCase(name)));
+                                   : Concat(", ", column, " AS ", base::SqlName(SnakeCase(name)));
   }
-  select += Concat(" FROM source.", Quoted(description.name));  // names are never taken
+  select += Concat(" FROM source.", base::SqlName(description.name));  // names are never taken
   SONDE_ASSIGN_OR_RETURN(store::Transaction transaction, store_->Begin());
   SONDE_ASSIGN_OR_RETURN(
       store::SourceTableWriter writer,
@@ -224,7 +221,7 @@ Status ResultStore::AddGraph(const VisGraph& graph) {
     description.columns.push_back({name, CellType::kText});
   }
   SONDE_ASSIGN_OR_RETURN(store::Transaction transaction, store_->Begin());
-  const std::string select = Concat("SELECT * FROM source.", Quoted(description.name));
+  const std::string select = Concat("SELECT * FROM source.", base::SqlName(description.name));
   SONDE_ASSIGN_OR_RETURN(
       store::SourceTableWriter writer,
       store::SourceTableWriter::Create(transaction, names_, std::move(description)));

@@ -5,9 +5,12 @@
 #include <initializer_list>
 
 #include "base/strings.h"
+#include "precision/output/row_colours.h"
 
 namespace sonde::precision {
 namespace {
+
+using report::RowText;
 
 constexpr std::string_view kNotAvailable = "N/A";
 
@@ -159,6 +162,8 @@ void ResultTable::FillTail(const ComparedRow& row, size_t index, RowText* out) c
     out->EndCell();
   }
 }
+
+std::vector<report::RowColour> ResultTable::Colours() const { return ColourRows(comparison_); }
 
 void ResultTable::Fill(size_t index, RowText* out) const {
   const ComparedRow& row = comparison_.rows[index];

@@ -10,49 +10,25 @@
 
 #include "precision/compare/comparison.h"
 #include "precision/dump/stack_file.h"
+#include "report/row_source.h"
 
 namespace sonde::precision {
 
-// The cells of one row, one behind the other in one text. Reusable.
-class RowText {
- public:
-  void Clear() {
-    text_.clear();
-    ends_.clear();
-  }
-  // The text under construction: append to it, then EndCell().
-  std::string* text() { return &text_; }
-  void EndCell() { ends_.push_back(static_cast<uint32_t>(text_.size())); }
-  void Add(std::string_view cell) {
-    text_.append(cell);
-    EndCell();
-  }
-  size_t size() const { return ends_.size(); }
-  std::string_view cell(size_t i) const {
-    const uint32_t begin = i == 0 ? 0 : ends_[i - 1];
-    return std::string_view(text_).substr(begin, ends_[i] - begin);
-  }
-
- private:
-  std::string text_;
-  std::vector<uint32_t> ends_;
-};
-
-class ResultTable {
+class ResultTable final : public report::RowSource {
  public:
   // `stack` may be null or absent: then there is no stack column. All must outlive the table.
   ResultTable(const Comparison& comparison, const StackFile* stack);
 
-  const std::vector<std::string>& columns() const { return columns_; }
-  size_t row_count() const { return comparison_.rows.size(); }
+  const std::vector<std::string>& columns() const override { return columns_; }
+  size_t row_count() const override { return comparison_.rows.size(); }
   const Comparison& comparison() const { return comparison_; }
 
-  // Replaces `out` by the cells of the row, in column order.
-  void Fill(size_t row, RowText* out) const;
+  void Fill(size_t row, report::RowText* out) const override;
+  std::vector<report::RowColour> Colours() const override;
 
  private:
-  void FillMetrics(const ComparedRow& row, size_t index, RowText* out) const;
-  void FillTail(const ComparedRow& row, size_t index, RowText* out) const;
+  void FillMetrics(const ComparedRow& row, size_t index, report::RowText* out) const;
+  void FillTail(const ComparedRow& row, size_t index, report::RowText* out) const;
 
   const Comparison& comparison_;
   const StackFile* stack_;

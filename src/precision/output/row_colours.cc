@@ -8,6 +8,8 @@
 namespace sonde::precision {
 namespace {
 
+using report::RowColour;
+
 constexpr double kHugeDifference = 1e10;
 
 std::optional<double> Number(const Cell& cell) {

@@ -10,16 +10,14 @@
 // Pure, any thread.
 #pragma once
 
-#include <cstdint>
 #include <vector>
 
 #include "precision/compare/comparison.h"
+#include "report/row_source.h"
 
 namespace sonde::precision {
 
-enum class RowColour : uint8_t { kNone, kYellow, kRed };
-
 // One a row of the comparison.
-std::vector<RowColour> ColourRows(const Comparison& comparison);
+std::vector<report::RowColour> ColourRows(const Comparison& comparison);
 
 }  // namespace sonde::precision

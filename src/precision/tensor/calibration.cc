@@ -4,14 +4,15 @@
 #include <array>
 #include <utility>
 
+#include "base/host/yaml_file.h"
 #include "base/strings.h"
-#include "precision/mapping/yaml_file.h"
 #include "precision/tensor/tensor_file.h"
 
 namespace sonde::precision {
 namespace {
 
 using base::Concat;
+using base::YamlNode;
 
 std::vector<double> AllValues(const Tensor& tensor) {
   std::vector<double> values(static_cast<size_t>(tensor.element_count()));
@@ -173,7 +174,7 @@ Status Calibration::AddBlock(const std::string& path, const YamlNode& block,
 }
 
 Result<std::unique_ptr<Calibration>> Calibration::Load(const std::string& path) {
-  SONDE_ASSIGN_OR_RETURN(const YamlNode root, ReadYaml(path));
+  SONDE_ASSIGN_OR_RETURN(const YamlNode root, base::ReadYaml(path));
   if (!root.IsMap()) {
     return base::InvalidArgumentError(
         Concat(path, ": expected right_matmul, left_matmul or left_right_matmul"));

@@ -1,11 +1,11 @@
 #include "recipes/finding/finding.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <map>
 #include <utility>
 
+#include "base/host/fixed.h"
 #include "base/host/json_writer.h"
 #include "base/strings.h"
 #include "recipes/coverage/coverage.h"
@@ -20,6 +20,7 @@ namespace sonde::recipes {
 namespace {
 
 using base::Concat;
+using base::Fixed;
 
 struct Text {
   std::string_view key;
@@ -39,13 +40,6 @@ const Text* FindText(std::string_view key) {
   const auto* text = std::find_if(std::begin(kTexts), std::end(kTexts),
                                   [&](const Text& t) { return t.key == key; });
   return text == std::end(kTexts) ? nullptr : text;
-}
-
-std::string Fixed(double value, int decimals) {
-  char buffer[400];
-  const auto end =
-      std::to_chars(buffer, buffer + sizeof(buffer), value, std::chars_format::fixed, decimals);
-  return {buffer, end.ptr};
 }
 
 // The text of an argument: "@key|arguments" refers to another text.

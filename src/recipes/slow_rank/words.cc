@@ -1,7 +1,5 @@
 #include "recipes/slow_rank/words.h"
 
-#include <charconv>
-
 #include "base/strings.h"
 
 namespace sonde::recipes::slow_rank {
@@ -79,13 +77,6 @@ std::string MoreText(const Cause& cause) {
 }
 
 }  // namespace
-
-std::string Fixed(double value, int decimals) {
-  char buffer[400];
-  const auto end =
-      std::to_chars(buffer, buffer + sizeof(buffer), value, std::chars_format::fixed, decimals);
-  return {buffer, end.ptr};
-}
 
 std::string Duration(double ns) { return base::FormatDuration(static_cast<int64_t>(ns)); }
 

@@ -6,11 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "base/host/fixed.h"
 #include "recipes/slow_rank/cause.h"
 
 namespace sonde::recipes::slow_rank {
 
-std::string Fixed(double value, int decimals);
+using base::Fixed;
 // "3.21 ms".
 std::string Duration(double ns);
 

@@ -6,7 +6,7 @@
 #include "base/files.h"
 #include "base/host/private_folder.h"
 #include "base/strings.h"
-#include "precision/output/xlsx_table.h"
+#include "report/streamed_book.h"
 #include "serve/cells.h"
 #include "serve/handlers.h"
 #include "serve/statements.h"
@@ -22,7 +22,7 @@ template <bool is_raw>
 Result<std::string> WriteCsv(const store::UserStatements& statements, const std::string& sql,
                              store::Cancellation* cancellation) {
   std::string text;
-  const auto append = [&](base::CsvWriter& csv) -> Status {
+  const auto append = [&](report::CsvWriter& csv) -> Status {
     text += csv.Take();
     if (text.size() <= kMaxExportBytes) return {};
     return base::OutOfRangeError("more than 512 MiB: use sonde query --format csv");
@@ -30,7 +30,7 @@ Result<std::string> WriteCsv(const store::UserStatements& statements, const std:
   SONDE_RETURN_IF_ERROR(statements.Scan(
       sql,
       [&](const std::vector<store::QueryColumn>& columns) -> Status {
-        base::CsvWriter csv(nullptr);
+        report::CsvWriter csv(nullptr);
         for (const store::QueryColumn& column : columns) {
           is_raw ? csv.Text(column.name) : csv.ForeignText(column.name);
         }
@@ -38,7 +38,7 @@ Result<std::string> WriteCsv(const store::UserStatements& statements, const std:
         return append(csv);
       },
       [&](const store::Chunk& chunk) -> Status {
-        base::CsvWriter csv(nullptr);
+        report::CsvWriter csv(nullptr);
         for (size_t row = 0; row < chunk.rows(); ++row) {
           for (size_t i = 0; i < chunk.columns(); ++i) {
             const bool is_text = chunk.type(i) == store::ValueType::kText;
@@ -57,7 +57,7 @@ Result<std::string> WriteCsv(const store::UserStatements& statements, const std:
 }
 
 // A workbook has doubles only: a moment of 19 digits stays exact as text.
-void AddCell(precision::XlsxTable& table, const store::Chunk& chunk, size_t column, size_t row,
+void AddCell(report::XlsxTable& table, const store::Chunk& chunk, size_t column, size_t row,
              bool is_decimal) {
   if (chunk.IsNull(column, row)) return table.Empty();
   const bool is_text = chunk.type(column) == store::ValueType::kText;
@@ -65,7 +65,7 @@ void AddCell(precision::XlsxTable& table, const store::Chunk& chunk, size_t colu
   if (is_text) {
     text = chunk.Text(column, row);
   } else {
-    base::CsvWriter csv(nullptr);
+    report::CsvWriter csv(nullptr);
     WriteCell(csv, chunk, column, row);
     csv.EndRow();
     text = std::string(base::Trim(csv.Take()));
@@ -83,7 +83,7 @@ Result<std::string> WriteXlsx(const store::UserStatements& statements, const std
                               store::Cancellation* cancellation) {
   SONDE_ASSIGN_OR_RETURN(const auto folder, base::PrivateFolder::Make("export"));
   const std::string path = base::JoinPath(folder->path(), "table.xlsx");
-  std::unique_ptr<precision::XlsxTable> table;
+  std::unique_ptr<report::XlsxTable> table;
   std::vector<bool> is_decimal;
   SONDE_RETURN_IF_ERROR(statements.Scan(
       sql,
@@ -93,7 +93,7 @@ Result<std::string> WriteXlsx(const store::UserStatements& statements, const std
           names.push_back(column.name);
           is_decimal.push_back(column.is_decimal);
         }
-        table = std::make_unique<precision::XlsxTable>(path, std::move(names));
+        table = std::make_unique<report::XlsxTable>(path, std::move(names));
         return {};
       },
       [&](const store::Chunk& chunk) -> Status {

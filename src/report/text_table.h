@@ -9,7 +9,7 @@
 
 #include "base/status.h"
 
-namespace sonde::precision {
+namespace sonde::report {
 
 struct TextTable {
   std::vector<std::string> columns;
@@ -20,7 +20,4 @@ struct TextTable {
 Result<std::string> WriteTextTable(const TextTable& table,
                                    const std::string& path_without_extension, bool xlsx);
 
-// A number as these tables show it: `Nan`, ` inf`, else as Python writes it.
-std::string NumberText(double value);
-
-}  // namespace sonde::precision
+}  // namespace sonde::report

@@ -1,23 +1,18 @@
-#include "precision/output/csv_result.h"
+#include "report/csv_files.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "base/files.h"
-#include "base/host/csv_writer.h"
 #include "base/host/parallel.h"
 #include "base/strings.h"
+#include "report/csv_writer.h"
 
-namespace sonde::precision {
+namespace sonde::report {
 namespace {
 
 constexpr size_t kRowsAtATime = 1024;
 
-bool Has(std::string_view text, char c) {
-  return std::memchr(text.data(), c, text.size()) != nullptr;
-}
-
-void AppendRows(const ResultTable& table, size_t begin, size_t end, std::string* out) {
+void AppendRows(const RowSource& table, size_t begin, size_t end, std::string* out) {
   RowText row;
   for (size_t i = begin; i < end; ++i) {
     table.Fill(i, &row);
@@ -29,7 +24,7 @@ void AppendRows(const ResultTable& table, size_t begin, size_t end, std::string*
   }
 }
 
-Status WriteRows(const ResultTable& table, size_t begin, size_t end, base::AtomicFile* file) {
+Status WriteRows(const RowSource& table, size_t begin, size_t end, base::AtomicFile* file) {
   std::string header;
   for (const std::string& column : table.columns()) {
     if (!header.empty()) header.push_back(',');
@@ -56,24 +51,12 @@ Status WriteRows(const ResultTable& table, size_t begin, size_t end, base::Atomi
 }  // namespace
 
 void AppendCsvCell(std::string_view cell, std::string* out) {
-  if (cell.empty()) return;
-  if (base::RunsInSpreadsheet(cell)) return AppendCsvCell(base::Concat("'", cell), out);
-  if (!Has(cell, ',') && !Has(cell, '"') && !Has(cell, '\n') && !Has(cell, '\r')) {
-    out->append(cell);
-    return;
-  }
-  out->push_back('"');
-  while (!cell.empty()) {
-    const size_t quote = std::min(cell.find('"'), cell.size());
-    out->append(cell.substr(0, quote));
-    if (quote == cell.size()) break;
-    out->append("\"\"");
-    cell.remove_prefix(quote + 1);
-  }
-  out->push_back('"');
+  // Most cells are numbers: no text of their own for these.
+  const bool is_plain = cell.find_first_of(",\"\r\n=+-@\t") == std::string_view::npos;
+  is_plain ? out->append(cell) : out->append(CsvCell(cell));
 }
 
-Result<std::vector<std::string>> WriteCsv(const ResultTable& table,
+Result<std::vector<std::string>> WriteCsv(const RowSource& table,
                                           const std::string& path_without_extension,
                                           size_t max_rows) {
   std::vector<std::string> paths;
@@ -92,4 +75,4 @@ Result<std::vector<std::string>> WriteCsv(const ResultTable& table,
   return paths;
 }
 
-}  // namespace sonde::precision
+}  // namespace sonde::report

@@ -1,14 +1,18 @@
-#include "exporters/ascend_db/sqlite_file.h"
+#include "report/sqlite_file.h"
 
 #include <sqlite3.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdio>
 #include <utility>
 
 #include "base/files.h"
-#include "base/strings.h"
+#include "base/host/folder_lock.h"
+#include "base/host/sql_name.h"
+#include "base/temporaries.h"
 
-namespace sonde::exporters {
+namespace sonde::report {
 
 using base::Concat;
 
@@ -53,6 +57,40 @@ Status SqliteFile::Close() {
   return {};
 }
 
+namespace {
+
+Status Fill(const std::string& path, const std::function<Status(SqliteFile&)>& fill) {
+  SONDE_ASSIGN_OR_RETURN(SqliteFile file, SqliteFile::Create(path));
+  SONDE_RETURN_IF_ERROR(fill(file));
+  return file.Close();
+}
+
+// `content`: what the database begins with.
+Status Publish(const std::string& path, std::string_view content,
+               const std::function<Status(SqliteFile&)>& fill) {
+  const std::string temporary = base::TemporaryNextTo(path);
+  Status done = base::WriteFileAtomically(temporary, content);
+  if (done.ok()) done = Fill(temporary, fill);
+  if (done.ok() && std::rename(temporary.c_str(), path.c_str()) != 0) {
+    done = base::ErrnoStatus(errno, "make", path);
+  }
+  if (!done.ok()) base::RemoveTree(temporary).IgnoreError();  // `done` is reported
+  return done;
+}
+
+}  // namespace
+
+Status WriteSqliteFile(const std::string& path, Before before,
+                       const std::function<Status(SqliteFile&)>& fill) {
+  if (before == Before::kReplace) return Publish(path, {}, fill);
+  SONDE_ASSIGN_OR_RETURN(const auto lock, base::FolderLock::Take(std::string(base::DirName(path))));
+  std::string content;
+  if (base::IsRegularFile(path)) {
+    SONDE_ASSIGN_OR_RETURN(content, base::ReadFile(path));
+  }
+  return Publish(path, content, fill);
+}
+
 Result<SqliteTable> SqliteTable::Create(SqliteFile& file, std::string_view name,
                                         std::string_view columns) {
   SONDE_RETURN_IF_ERROR(file.Execute(Concat("CREATE TABLE ", name, " (", columns, ")")));
@@ -60,8 +98,7 @@ Result<SqliteTable> SqliteTable::Create(SqliteFile& file, std::string_view name,
 }
 
 Result<SqliteTable> SqliteTable::Open(SqliteFile& file, std::string_view name, size_t columns) {
-  std::string insert =
-      Concat("INSERT INTO \"", base::ReplaceAll(name, "\"", "\"\""), "\" VALUES (?");
+  std::string insert = Concat("INSERT INTO ", base::SqlName(name), " VALUES (?");
   for (size_t n = 1; n < columns; ++n) insert += ",?";
   insert += ')';
   sqlite3_stmt* statement = nullptr;
@@ -119,4 +156,4 @@ Status SqliteTable::Close() {
   return failure_;
 }
 
-}  // namespace sonde::exporters
+}  // namespace sonde::report

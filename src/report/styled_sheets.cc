@@ -1,11 +1,11 @@
-#include "precision/output/xlsx_sheets.h"
+#include "report/styled_sheets.h"
 
 #include <map>
 
-#include "precision/output/cell_text.h"
-#include "precision/output/workbook.h"
+#include "report/cell_text.h"
+#include "report/workbook.h"
 
-namespace sonde::precision {
+namespace sonde::report {
 namespace {
 
 constexpr double kFontSize = 11;
@@ -94,4 +94,4 @@ Status WriteStyledSheets(const std::vector<StyledSheet>& sheets, const std::stri
   return book.Close();
 }
 
-}  // namespace sonde::precision
+}  // namespace sonde::report

@@ -1,10 +1,10 @@
-#include "base/host/csv_writer.h"
+#include "report/csv_writer.h"
 
 #include <gtest/gtest.h>
 
 #include "base/test_folder.h"
 
-namespace sonde::base {
+namespace sonde::report {
 namespace {
 
 TEST(CsvWriter, QuotesAsPythonDoes) {
@@ -56,4 +56,4 @@ TEST(CsvWriter, WritesFiles) {
 }
 
 }  // namespace
-}  // namespace sonde::base
+}  // namespace sonde::report

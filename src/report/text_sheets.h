@@ -1,7 +1,7 @@
-// Writes a comparison as an Excel workbook, rows coloured (row_colours.h).
+// Writes texts as Excel workbooks: a long table with coloured rows, or sheets.
 //
-// More than 1 048 500 rows go to several sheets part_1, part_2, ...; else one sheet Sheet1. Memory:
-// one row at a time. Threads: one.
+// A table of more than 1 048 500 rows goes to several sheets part_1, part_2, ...; else one sheet
+// Sheet1. Memory: one row at a time. Threads: one.
 #pragma once
 
 #include <optional>
@@ -9,14 +9,13 @@
 #include <vector>
 
 #include "base/status.h"
-#include "precision/output/result_table.h"
+#include "report/row_source.h"
 
-namespace sonde::precision {
+namespace sonde::report {
 
 inline constexpr size_t kMaxSheetRows = 1'048'500;
 
-Status WriteXlsx(const ResultTable& table, const std::string& path,
-                 size_t max_rows = kMaxSheetRows);
+Status WriteXlsx(const RowSource& table, const std::string& path, size_t max_rows = kMaxSheetRows);
 
 // A sheet of frames, the first row a coloured header. Its rows are all in memory.
 struct XlsxFrame {
@@ -35,4 +34,4 @@ struct XlsxSheet {
 // first column.
 Status WriteXlsxSheets(const std::vector<XlsxSheet>& sheets, const std::string& path);
 
-}  // namespace sonde::precision
+}  // namespace sonde::report

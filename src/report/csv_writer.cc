@@ -1,12 +1,30 @@
-#include "base/host/csv_writer.h"
+#include "report/csv_writer.h"
 
 #include <algorithm>
 
 #include "base/strings.h"
 
-namespace sonde::base {
+namespace sonde::report {
 
 namespace {
+
+using base::Concat;
+using base::NumberBuffer;
+
+bool NeedsQuotes(std::string_view text) {
+  return text.find_first_of(",\"\r\n") != std::string_view::npos;
+}
+
+// `out` has room for twice the text and its quotes. Returns the end.
+char* PutQuoted(std::string_view text, char* out) {
+  *out++ = '"';
+  for (const char c : text) {
+    if (c == '"') *out++ = '"';
+    *out++ = c;
+  }
+  *out++ = '"';
+  return out;
+}
 
 // Digits, signs and the like: at worst a sum, which a spreadsheet may show.
 bool IsOfNumbers(std::string_view part) {
@@ -29,6 +47,14 @@ bool RunsInSpreadsheet(std::string_view text) {
   return false;
 }
 
+std::string CsvCell(std::string_view text) {
+  if (RunsInSpreadsheet(text)) return CsvCell(Concat("'", text));
+  if (!NeedsQuotes(text)) return std::string(text);
+  std::string cell(text.size() * 2 + 2, '\0');
+  cell.resize(static_cast<size_t>(PutQuoted(text, cell.data()) - cell.data()));
+  return cell;
+}
+
 void CsvWriter::ForeignText(std::string_view text) {
   Text(RunsInSpreadsheet(text) ? Concat("'", text) : std::string(text));
 }
@@ -43,44 +69,31 @@ void CsvWriter::Plain(std::string_view text) {
 void CsvWriter::Quoted(std::string_view text) {
   if (cells_in_row_ > 0) buffer_.Append(',');
   char* const begin = buffer_.Reserve(text.size() * 2 + 2);
-  char* out = begin;
-  *out++ = '"';
-  for (const char c : text) {
-    if (c == '"') *out++ = '"';
-    *out++ = c;
-  }
-  *out++ = '"';
-  buffer_.Advance(static_cast<size_t>(out - begin));
+  buffer_.Advance(static_cast<size_t>(PutQuoted(text, begin) - begin));
   ++cells_in_row_;
   only_empty_ = false;
 }
 
-void CsvWriter::Text(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) {
-    Plain(text);
-  } else {
-    Quoted(text);
-  }
-}
+void CsvWriter::Text(std::string_view text) { NeedsQuotes(text) ? Quoted(text) : Plain(text); }
 
 void CsvWriter::Int(int64_t value) {
   NumberBuffer number;
-  Plain(FormatInt64(value, number));
+  Plain(base::FormatInt64(value, number));
 }
 
 void CsvWriter::Uint(uint64_t value) {
   NumberBuffer number;
-  Plain(FormatUint64(value, number));
+  Plain(base::FormatUint64(value, number));
 }
 
 void CsvWriter::Double(double value) {
   NumberBuffer number;
-  Plain(FormatPythonDouble(value, number));
+  Plain(base::FormatPythonDouble(value, number));
 }
 
 void CsvWriter::Microseconds(int64_t ns) {
   NumberBuffer number;
-  Plain(FormatNsAsMicroseconds(ns, number));
+  Plain(base::FormatNsAsMicroseconds(ns, number));
 }
 
 void CsvWriter::MicrosecondsTab(int64_t ns) {
@@ -108,4 +121,4 @@ std::string CsvWriter::Take() {
   return buffer_.Take();
 }
 
-}  // namespace sonde::base
+}  // namespace sonde::report

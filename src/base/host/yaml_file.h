@@ -12,7 +12,7 @@
 
 #include "base/status.h"
 
-namespace sonde::precision {
+namespace sonde::base {
 
 struct YamlNode {
   enum class Kind { kNull, kText, kList, kMap };
@@ -41,4 +41,4 @@ Result<YamlNode> ParseYaml(const std::string& text, std::string_view source);
 // "key: value" lines, texts quoted where YAML needs it.
 std::string YamlOfPairs(const std::vector<std::pair<std::string, std::string>>& pairs);
 
-}  // namespace sonde::precision
+}  // namespace sonde::base

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace sonde::precision {
+namespace sonde::report {
 
 // The format counts letters, of which there are no more than bytes.
 inline constexpr size_t kMaxCellBytes = 32'767;
@@ -20,4 +20,4 @@ inline std::string CellText(std::string_view text) {
   return std::string(text.substr(0, end));
 }
 
-}  // namespace sonde::precision
+}  // namespace sonde::report

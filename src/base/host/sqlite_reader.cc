@@ -1,4 +1,4 @@
-#include "importers/common/sqlite_reader.h"
+#include "base/host/sqlite_reader.h"
 
 #include <sqlite3.h>
 
@@ -11,17 +11,15 @@
 #include "base/files.h"
 #include "base/strings.h"
 
-namespace sonde::importers {
+namespace sonde::base {
 namespace {
-
-using base::Concat;
 
 constexpr std::string_view kHexDigits = "0123456789ABCDEF";
 
 // The path as part of a URI.
 std::string UriPath(const std::string& path) {
   std::string out;
-  for (const char c : base::AbsolutePath(path)) {
+  for (const char c : AbsolutePath(path)) {
     if (c == '%' || c == '?' || c == '#') {
       const auto byte = static_cast<unsigned char>(c);
       out += '%';
@@ -35,12 +33,12 @@ std::string UriPath(const std::string& path) {
 }
 
 // Database and log in a new folder, where SQLite may write.
-Result<std::unique_ptr<base::PrivateFolder>> CopyWithLog(const std::string& path) {
-  SONDE_ASSIGN_OR_RETURN(auto folder, base::PrivateFolder::Make("database"));
+Result<std::unique_ptr<PrivateFolder>> CopyWithLog(const std::string& path) {
+  SONDE_ASSIGN_OR_RETURN(auto folder, PrivateFolder::Make("database"));
   for (const char* suffix : {"", "-wal"}) {
-    SONDE_ASSIGN_OR_RETURN(const std::string bytes, base::ReadFile(path + suffix));
-    SONDE_RETURN_IF_ERROR(base::WriteFileAtomically(
-        base::JoinPath(folder->path(), Concat("copy.db", suffix)), bytes));
+    SONDE_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path + suffix));
+    SONDE_RETURN_IF_ERROR(
+        WriteFileAtomically(JoinPath(folder->path(), Concat("copy.db", suffix)), bytes));
   }
   return folder;
 }
@@ -69,10 +67,6 @@ std::string SqliteUri(const std::string& path) {
   return Concat("file:", UriPath(path), "?mode=ro&immutable=1");
 }
 
-std::string SqlName(std::string_view name) {
-  return Concat("\"", base::ReplaceAll(name, "\"", "\"\""), "\"");
-}
-
 bool SqliteRow::IsNull(int column) const { return Type(column) == SQLITE_NULL; }
 
 int SqliteRow::Type(int column) const { return sqlite3_column_type(statement_, column); }
@@ -82,7 +76,7 @@ std::optional<int64_t> SqliteRow::Int(int column) const {
     case SQLITE_INTEGER:
       return sqlite3_column_int64(statement_, column);
     case SQLITE_TEXT:
-      return Checked(base::ParseInt64(base::Trim(Text(column))));
+      return Checked(ParseInt64(Trim(Text(column))));
     case SQLITE_FLOAT: {
       const double value = sqlite3_column_double(statement_, column);
       constexpr double kExact = 9007199254740992.0;  // 2^53
@@ -102,7 +96,7 @@ std::optional<double> SqliteRow::Double(int column) const {
     case SQLITE_FLOAT:
       return sqlite3_column_double(statement_, column);
     case SQLITE_TEXT:
-      return Checked(base::ParseDouble(base::Trim(Text(column))));
+      return Checked(ParseDouble(Trim(Text(column))));
     case SQLITE_BLOB:
       return Checked(std::optional<double>());
     default:
@@ -121,13 +115,13 @@ std::string SqliteRow::Literal(int column) const {
     case SQLITE_INTEGER:
       return std::to_string(sqlite3_column_int64(statement_, column));
     case SQLITE_FLOAT: {
-      std::string text = base::PythonDoubleText(sqlite3_column_double(statement_, column));
+      std::string text = PythonDoubleText(sqlite3_column_double(statement_, column));
       if (text == "inf") return "9e999";
       if (text == "-inf") return "-9e999";
       return text.find_first_of(".e") == std::string::npos ? text + ".0" : text;
     }
     case SQLITE_TEXT:
-      return Concat("'", base::ReplaceAll(Text(column), "'", "''"), "'");
+      return Concat("'", ReplaceAll(Text(column), "'", "''"), "'");
     case SQLITE_BLOB: {
       const void* data = sqlite3_column_blob(statement_, column);
       return HexLiteral(data, static_cast<size_t>(sqlite3_column_bytes(statement_, column)));
@@ -138,7 +132,7 @@ std::string SqliteRow::Literal(int column) const {
 }
 
 Status CheckSchema(const std::string& path) {
-  if (base::FileSize(path + "-wal").value_or(0) > 0) return {};
+  if (FileSize(path + "-wal").value_or(0) > 0) return {};
   sqlite3* database = nullptr;
   const int flags = SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_READONLY;
   int code = sqlite3_open_v2(SqliteUri(path).c_str(), &database, flags, nullptr);
@@ -146,15 +140,15 @@ Status CheckSchema(const std::string& path) {
   if (code == SQLITE_OK) code = sqlite3_exec(database, kSql, nullptr, nullptr, nullptr);
   Status status;
   if (code != SQLITE_OK) {
-    status = base::CorruptDataError(database == nullptr ? std::string("out of memory")
-                                                        : sqlite3_errmsg(database));
+    status = CorruptDataError(database == nullptr ? std::string("out of memory")
+                                                  : sqlite3_errmsg(database));
   }
   sqlite3_close(database);
   return status;
 }
 
 SqliteReader::SqliteReader(sqlite3* database, std::string path, std::string uri,
-                           std::unique_ptr<base::PrivateFolder> temporary_folder)
+                           std::unique_ptr<PrivateFolder> temporary_folder)
     : database_(database),
       path_(std::move(path)),
       uri_(std::move(uri)),
@@ -172,19 +166,19 @@ SqliteReader::~SqliteReader() { sqlite3_close(database_); }
 
 Status SqliteReader::Failure(std::string_view what) const {
   const char* why = database_ == nullptr ? "out of memory" : sqlite3_errmsg(database_);
-  return base::CorruptDataError(Concat(path_, ": ", what, ": ", why));
+  return CorruptDataError(Concat(path_, ": ", what, ": ", why));
 }
 
 Result<SqliteReader> SqliteReader::Open(const std::string& path) {
-  SONDE_ASSIGN_OR_RETURN(const uint64_t size, base::FileSize(path));
-  if (size == 0) return base::CorruptDataError(Concat("'", path, "' is empty"));
-  std::unique_ptr<base::PrivateFolder> folder;
-  if (base::FileSize(path + "-wal").value_or(0) > 0) {
+  SONDE_ASSIGN_OR_RETURN(const uint64_t size, FileSize(path));
+  if (size == 0) return CorruptDataError(Concat("'", path, "' is empty"));
+  std::unique_ptr<PrivateFolder> folder;
+  if (FileSize(path + "-wal").value_or(0) > 0) {
     SONDE_ASSIGN_OR_RETURN(folder, CopyWithLog(path));
   }
   const std::string uri = folder == nullptr
                               ? SqliteUri(path)
-                              : Concat("file:", UriPath(base::JoinPath(folder->path(), "copy.db")));
+                              : Concat("file:", UriPath(JoinPath(folder->path(), "copy.db")));
   sqlite3* database = nullptr;
   const int flags = SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX |
                     (folder == nullptr ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE);
@@ -254,4 +248,4 @@ Status SqliteReader::Query(const std::string& sql, const SqliteTake& take) const
   return status;
 }
 
-}  // namespace sonde::importers
+}  // namespace sonde::base

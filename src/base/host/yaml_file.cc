@@ -1,14 +1,12 @@
-#include "precision/mapping/yaml_file.h"
+#include "base/host/yaml_file.h"
 
 #include <yaml-cpp/yaml.h>
 
 #include "base/files.h"
 #include "base/strings.h"
 
-namespace sonde::precision {
+namespace sonde::base {
 namespace {
-
-using base::Concat;
 
 constexpr size_t kMaxBytes = size_t{1} << 20U;
 constexpr int kMostYamlDepth = 100;
@@ -16,8 +14,8 @@ constexpr int kMostYamlDepth = 100;
 constexpr size_t kMaxNodes = 200'000;
 
 Status Convert(const YAML::Node& from, int depth, size_t* nodes, YamlNode* to) {
-  if (depth > kMostYamlDepth) return base::CorruptDataError("nested deeper than 100 levels");
-  if (++*nodes > kMaxNodes) return base::CorruptDataError("more than 200000 values");
+  if (depth > kMostYamlDepth) return CorruptDataError("nested deeper than 100 levels");
+  if (++*nodes > kMaxNodes) return CorruptDataError("more than 200000 values");
   switch (from.Type()) {
     case YAML::NodeType::Null:
     case YAML::NodeType::Undefined:
@@ -35,7 +33,7 @@ Status Convert(const YAML::Node& from, int depth, size_t* nodes, YamlNode* to) {
     case YAML::NodeType::Map:
       to->kind = YamlNode::Kind::kMap;
       for (const auto& member : from) {
-        if (!member.first.IsScalar()) return base::CorruptDataError("a key is not a text");
+        if (!member.first.IsScalar()) return CorruptDataError("a key is not a text");
         YamlNode::Member& added = to->members.emplace_back();
         added.name = member.first.Scalar();
         SONDE_RETURN_IF_ERROR(Convert(member.second, depth + 1, nodes, &added.value));
@@ -79,7 +77,7 @@ const YamlNode* YamlNode::Find(std::string_view key) const {
 
 Result<YamlNode> ParseYaml(const std::string& text, std::string_view source) {
   if (IsTooDeep(text)) {
-    return base::CorruptDataError(Concat(source, ": nested deeper than 100 levels"));
+    return CorruptDataError(Concat(source, ": nested deeper than 100 levels"));
   }
   YamlNode out;
   try {
@@ -87,14 +85,14 @@ Result<YamlNode> ParseYaml(const std::string& text, std::string_view source) {
     Status status = Convert(YAML::Load(text), 0, &nodes, &out);
     if (!status.ok()) return std::move(status).Annotate(source);
   } catch (const YAML::Exception& error) {
-    return base::CorruptDataError(
+    return CorruptDataError(
         Concat(source, ": line ", std::to_string(error.mark.line + 1), ": ", error.msg));
   }
   return out;
 }
 
 Result<YamlNode> ReadYaml(const std::string& path) {
-  SONDE_ASSIGN_OR_RETURN(const std::string text, base::ReadFile(path, kMaxBytes));
+  SONDE_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, kMaxBytes));
   return ParseYaml(text, path);
 }
 
@@ -106,4 +104,4 @@ std::string YamlOfPairs(const std::vector<std::pair<std::string, std::string>>& 
   return Concat(out.c_str(), "\n");
 }
 
-}  // namespace sonde::precision
+}  // namespace sonde::base

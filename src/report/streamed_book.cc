@@ -1,12 +1,12 @@
-#include "precision/output/xlsx_table.h"
+#include "report/streamed_book.h"
 
 #include <xlsxwriter.h>
 
 #include "base/files.h"
 #include "base/strings.h"
-#include "precision/output/cell_text.h"
+#include "report/cell_text.h"
 
-namespace sonde::precision {
+namespace sonde::report {
 namespace {
 
 constexpr lxw_row_t kRowsOfASheet = 1'048'576;
@@ -69,4 +69,4 @@ Status XlsxTable::Close() {
       base::Concat("cannot write the workbook: ", lxw_strerror(error)));
 }
 
-}  // namespace sonde::precision
+}  // namespace sonde::report

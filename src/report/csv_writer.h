@@ -17,16 +17,19 @@
 #include "base/host/text_buffer.h"
 #include "base/status.h"
 
-namespace sonde::base {
+namespace sonde::report {
 
 // Whether a spreadsheet that opens the file would run the text: as a formula, or as a command that
 // such a formula may hold. Signs before numbers, lists of them, percentages, inf and nan are none.
 bool RunsInSpreadsheet(std::string_view text);
 
+// One cell as CsvWriter::ForeignText writes it: quoted where needed, and harmless in a spreadsheet.
+std::string CsvCell(std::string_view text);
+
 class CsvWriter {
  public:
   // `file` may be null: then Take() returns the text.
-  explicit CsvWriter(AtomicFile* file) : buffer_(file), file_(file) {}
+  explicit CsvWriter(base::AtomicFile* file) : buffer_(file), file_(file) {}
 
   void Text(std::string_view text);
   // The same for untrusted texts: with "'" before a text that a spreadsheet would run.
@@ -59,10 +62,10 @@ class CsvWriter {
   void Plain(std::string_view text);
   void Quoted(std::string_view text);
 
-  TextBuffer buffer_;
-  AtomicFile* file_;
+  base::TextBuffer buffer_;
+  base::AtomicFile* file_;
   uint64_t cells_in_row_ = 0;
   bool only_empty_ = true;
 };
 
-}  // namespace sonde::base
+}  // namespace sonde::report

@@ -1,11 +1,10 @@
-#include "precision/output/text_table.h"
+#include "report/text_table.h"
 
 #include "base/files.h"
-#include "precision/compare/cell.h"
-#include "precision/output/csv_result.h"
-#include "precision/output/xlsx_result.h"
+#include "report/csv_files.h"
+#include "report/text_sheets.h"
 
-namespace sonde::precision {
+namespace sonde::report {
 namespace {
 
 void AppendLine(const std::vector<std::string>& cells, std::string* out) {
@@ -34,10 +33,4 @@ Result<std::string> WriteTextTable(const TextTable& table,
   return path;
 }
 
-std::string NumberText(double value) {
-  std::string out;
-  Cell::Number(value).AppendTo(&out);
-  return out;
-}
-
-}  // namespace sonde::precision
+}  // namespace sonde::report

@@ -17,7 +17,7 @@
 #include "base/strings.h"
 #include "base/temporaries.h"
 
-namespace sonde::precision {
+namespace sonde::report {
 
 class Workbook {
  public:
@@ -84,4 +84,4 @@ class Workbook {
   lxw_workbook* book_ = nullptr;
 };
 
-}  // namespace sonde::precision
+}  // namespace sonde::report

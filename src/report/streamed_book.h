@@ -12,7 +12,7 @@
 
 #include "base/status.h"
 
-namespace sonde::precision {
+namespace sonde::report {
 
 class XlsxTable {
  public:
@@ -33,4 +33,4 @@ class XlsxTable {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace sonde::precision
+}  // namespace sonde::report

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,7 +17,7 @@
 struct sqlite3;
 struct sqlite3_stmt;
 
-namespace sonde::exporters {
+namespace sonde::report {
 
 class SqliteFile {
  public:
@@ -37,6 +38,14 @@ class SqliteFile {
   sqlite3* database_;
   std::string path_;
 };
+
+enum class Before : uint8_t { kKeep, kReplace };
+
+// Fills a database under a temporary name, which then becomes `path`: as a whole, or not at all.
+// kKeep begins with what `path` holds, with its folder locked: another process that adds its own
+// tables at the same time loses nothing.
+Status WriteSqliteFile(const std::string& path, Before before,
+                       const std::function<Status(SqliteFile&)>& fill);
 
 // Rows of one table: bind the cells in the order of the columns, then End(). The first failure is
 // kept and returned by Close().
@@ -72,4 +81,4 @@ class SqliteTable {
   Status failure_;
 };
 
-}  // namespace sonde::exporters
+}  // namespace sonde::report

@@ -11,7 +11,7 @@
 
 #include "base/status.h"
 
-namespace sonde::precision {
+namespace sonde::report {
 
 struct XlsxStyle {
   std::string_view number_format;  // "" for texts
@@ -47,4 +47,4 @@ struct StyledSheet {
 // In Arial 11, left, with a border.
 Status WriteStyledSheets(const std::vector<StyledSheet>& sheets, const std::string& path);
 
-}  // namespace sonde::precision
+}  // namespace sonde::report

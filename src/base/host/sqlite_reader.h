@@ -17,12 +17,13 @@
 #include <vector>
 
 #include "base/host/private_folder.h"
+#include "base/host/sql_name.h"
 #include "base/status.h"
 
 struct sqlite3;
 struct sqlite3_stmt;
 
-namespace sonde::importers {
+namespace sonde::base {
 
 // The cells of one row by their place in the list of columns. Valid in the call only.
 class SqliteRow {
@@ -95,13 +96,13 @@ class SqliteReader {
 
  private:
   SqliteReader(sqlite3* database, std::string path, std::string uri,
-               std::unique_ptr<base::PrivateFolder> temporary_folder);
+               std::unique_ptr<PrivateFolder> temporary_folder);
   Status Failure(std::string_view what) const;
 
   sqlite3* database_ = nullptr;
   std::string path_;
   std::string uri_;
-  std::unique_ptr<base::PrivateFolder> temporary_folder_;  // null: read in place
+  std::unique_ptr<PrivateFolder> temporary_folder_;  // null: read in place
   std::vector<SqliteObject> objects_;
   // Of the tables that were described: a description takes as long as some hundred rows.
   mutable std::map<std::string, std::vector<SqliteColumn>, std::less<>> columns_;
@@ -118,7 +119,4 @@ void LeaveSqliteMemoryUncounted();
 // A database that is only read, as SQLite names it: no lock, no journal.
 std::string SqliteUri(const std::string& path);
 
-// A name in double quotes, for SQL.
-std::string SqlName(std::string_view name);
-
-}  // namespace sonde::importers
+}  // namespace sonde::base

@@ -1,4 +1,4 @@
-#include "precision/output/xlsx_result.h"
+#include "report/text_sheets.h"
 
 #include <algorithm>
 #include <cmath>
@@ -6,11 +6,10 @@
 
 #include "base/files.h"
 #include "base/strings.h"
-#include "precision/output/cell_text.h"
-#include "precision/output/row_colours.h"
-#include "precision/output/workbook.h"
+#include "report/cell_text.h"
+#include "report/workbook.h"
 
-namespace sonde::precision {
+namespace sonde::report {
 namespace {
 
 using base::Concat;
@@ -37,7 +36,7 @@ bool MayBeNumber(const std::string& column) {
 
 class SheetWriter {
  public:
-  SheetWriter(const ResultTable& table, Workbook* book) : table_(table) {
+  SheetWriter(const RowSource& table, Workbook* book) : table_(table) {
     fills_[static_cast<size_t>(RowColour::kYellow)] = book->AddFill(kYellow);
     fills_[static_cast<size_t>(RowColour::kRed)] = book->AddFill(kRed);
     for (const std::string& column : table.columns()) numeric_.push_back(MayBeNumber(column));
@@ -67,7 +66,7 @@ class SheetWriter {
   }
 
  private:
-  const ResultTable& table_;
+  const RowSource& table_;
   lxw_format* fills_[3] = {};
   std::vector<bool> numeric_;
   RowText cells_;
@@ -76,10 +75,10 @@ class SheetWriter {
 
 }  // namespace
 
-Status WriteXlsx(const ResultTable& table, const std::string& path, size_t max_rows) {
+Status WriteXlsx(const RowSource& table, const std::string& path, size_t max_rows) {
   // libxlsxwriter would report a missing folder only when it closes.
   SONDE_RETURN_IF_ERROR(base::CheckWritableDirectory(std::string(base::DirName(path))));
-  const std::vector<RowColour> colours = ColourRows(table.comparison());
+  const std::vector<RowColour> colours = table.Colours();
   Workbook book(path);
   SONDE_RETURN_IF_ERROR(book.made());
   SheetWriter writer(table, &book);
@@ -182,4 +181,4 @@ Status WriteXlsxSheets(const std::vector<XlsxSheet>& sheets, const std::string& 
   return book.Close();
 }
 
-}  // namespace sonde::precision
+}  // namespace sonde::report
