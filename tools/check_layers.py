@@ -26,6 +26,25 @@ THIRD_PARTY = re.compile(
 # What all adapters share knows none of them.
 SHARED_BY_ADAPTERS = Path("src/adapt/python")
 
+# Names of work are looked at by importers and by what records; store/collectives.h has the list.
+# Here other tools' own rules are kept, or types that are no names.
+WORK_NAME = re.compile(
+    r"(?:find|starts_with|ends_with|contains)\(\"[^\"]*"
+    r"(?:all_?reduce|all_?gather|reduce_?scatter|all_?to_?all|[nrh]ccl|mem(?:cpy|set)|send_?recv)",
+    re.IGNORECASE,
+)
+WORK_NAME_FOLDERS = ("importers", "adapt", "record", "store")
+WORK_NAME_RULES = {
+    "src/cluster/delivered/texts.cc": "names in the vendor's tables",
+    "src/cluster/idle_time/idle_time.cc": "the rule of HTA",
+    "src/cluster/kernel_time/kernel_time.cc": "the rule of HTA",
+    "src/cluster/trace_diff/trace_diff.cc": "the rule of HTA",
+    "src/exporters/kineto/kineto_device.cc": "types of tasks",
+    "src/precision/parallel/merge_ranks.cc": "calls of a dump",
+    "src/recipes/communication/naming.cc": "names in the vendor's tables",
+    "src/recipes/trace/work_kinds.h": "the rules of msprof-analyze",
+}
+
 # Product code never imports what is made for its development.
 DEVELOPMENT_FOLDERS = ("bench", "examples", "test", "tools")
 
@@ -83,6 +102,20 @@ def check_cpp(problems):
         if len(folders) > 1:
             places = ", ".join(users[folder][0] for folder in folders)
             problems.append(f"heavy header {header} is used by more than one folder: {places}")
+
+
+def check_work_names(problems):
+    for path in source_tree.cpp_files():
+        if path.name.endswith("_test.cc") or str(path) in WORK_NAME_RULES:
+            continue
+        if source_tree.folder_of(path) in (None, *WORK_NAME_FOLDERS):
+            continue
+        for number, line in enumerate(source_tree.read(path).splitlines(), 1):
+            if WORK_NAME.search(line):
+                problems.append(
+                    f"{path}:{number}: names of work are for importers and store/collectives.h; "
+                    "ask recipes/meaning"
+                )
 
 
 def check_cmake(problems):
@@ -185,6 +218,7 @@ def main():
     problems = []
     check_folders(problems)
     check_cpp(problems)
+    check_work_names(problems)
     check_cmake(problems)
     check_python(problems)
     check_python_circles(problems)

@@ -8,6 +8,7 @@
 #include "base/strings.h"
 #include "cli/commands.h"
 #include "cli/licenses.h"
+#include "store/collectives.h"
 
 namespace sonde::cli {
 namespace {
@@ -323,6 +324,10 @@ int DispatchWords(std::span<const Command> commands, std::span<const std::string
     return WrongUsage(context, Concat("unknown command '", name, "'", Suggestion(name, names)));
   }
   context.command_name = command->name;
+  if (const Status collectives = store::CheckCollectives(); !collectives.ok()) {
+    PrintError(collectives.message());
+    return kExitUsage;
+  }
   return RunCommandWords(*command, words, std::move(context));
 }
 

@@ -13,6 +13,7 @@
 #include "importers/cache.h"
 #include "importers/capture/import.h"
 #include "importers/import_rows.h"
+#include "store/collectives.h"
 
 namespace sonde::importers {
 namespace {
@@ -29,7 +30,8 @@ Result<int64_t> StampBy(const TraceSource& source, uint32_t version) {
                          source.importer->rank(source.path));  // may be a name's
   const uint64_t stamp =
       base::HashCombine(static_cast<uint64_t>(files), static_cast<uint64_t>(rank) + 1);
-  return static_cast<int64_t>(base::HashCombine(stamp, base::HashString(SONDE_VERSION) + version));
+  const uint64_t code = base::HashString(SONDE_VERSION) + store::KnownCollectives().stamp + version;
+  return static_cast<int64_t>(base::HashCombine(stamp, code));
 }
 
 // A trace that is a store already needs no import.

@@ -6,6 +6,7 @@
 #include "base/host/json.h"
 #include "base/strings.h"
 #include "importers/common/kernel_name.h"
+#include "store/collectives.h"
 
 namespace sonde::importers::capture_import {
 namespace {
@@ -32,7 +33,7 @@ int64_t ElementBytes(std::string_view type) {
 }  // namespace
 
 std::string_view SharedMemoryCollective(std::string_view name) {
-  return name.starts_with("_C::shm_") ? common::OperatorCollective(name) : std::string_view();
+  return name.starts_with("_C::shm_") ? store::OperatorCollective(name) : std::string_view();
 }
 
 Payload PayloadOf(std::string_view shapes, std::string_view types) {

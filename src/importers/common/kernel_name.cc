@@ -8,6 +8,7 @@
 
 #include "base/strings.h"
 #include "importers/common/communication_names.h"
+#include "store/collectives.h"
 
 namespace sonde::importers::common {
 namespace {
@@ -71,29 +72,6 @@ bool HoldsPart(std::string_view text, std::string_view part) {
   return false;
 }
 
-struct Known {
-  std::string_view name;
-  std::string_view type;
-};
-#define KERNEL(part, type) Known{part, type},
-#define OPERATOR(name, type)
-#define FITS(kernel, type)
-#define NEVER(kernel)
-constexpr Known kKernels[] = {
-#include "importers/common/collectives.inc"
-};
-#undef KERNEL
-#undef OPERATOR
-#define KERNEL(part, type)
-#define OPERATOR(name, type) Known{name, type},
-constexpr Known kOperators[] = {
-#include "importers/common/collectives.inc"
-};
-#undef KERNEL
-#undef OPERATOR
-#undef FITS
-#undef NEVER
-
 // As NCCL's first releases begin the names of kernels, without "nccl"; longer ones before those
 // that they begin with.
 constexpr std::string_view kFirstNames[] = {"allreduce", "allgather", "reducescatter",
@@ -133,15 +111,8 @@ std::string KernelCollective(std::string_view name) {
   for (const std::string_view library : {"nccl", "rccl", "oneccl"}) {
     if (function.starts_with(library)) return TypeOfLibrary(function);
   }
-  for (const Known& kernel : kKernels) {
-    if (HoldsPart(function, kernel.name)) return std::string(kernel.type);
-  }
-  return {};
-}
-
-std::string_view OperatorCollective(std::string_view name) {
-  for (const Known& known : kOperators) {
-    if (known.name == name) return known.type;
+  for (const store::Collective& kernel : store::KnownCollectives().kernels) {
+    if (HoldsPart(function, kernel.name)) return kernel.type;
   }
   return {};
 }

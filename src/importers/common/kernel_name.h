@@ -14,11 +14,8 @@ namespace sonde::importers::common {
 std::string KernelFunction(std::string_view name);
 
 // "allreduce", "allgather", ... for kernels of NCCL, RCCL and oneCCL, and for those of the list in
-// collectives.inc; "" for others. NCCL calls all that sends and receives "sendrecv".
+// store/collectives.h; "" for others. NCCL calls all that sends and receives "sendrecv".
 std::string KernelCollective(std::string_view name);
-
-// The same for operators that launch nothing but such kernels ("_C_custom_ar::all_reduce").
-std::string_view OperatorCollective(std::string_view name);
 
 // ROCm copies and fills by kernels, too: MEMCPY, MEMSET or KERNEL.
 const char* KernelTaskType(std::string_view name);

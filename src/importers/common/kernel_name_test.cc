@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "store/collectives.h"
+
 namespace sonde::importers::common {
 namespace {
 
@@ -29,7 +31,7 @@ struct CollectiveExample {
 #define FITS(kernel, type) CollectiveExample{kernel, type},
 #define NEVER(kernel) CollectiveExample{kernel, ""},
 constexpr CollectiveExample kExamples[] = {
-#include "importers/common/collectives.inc"
+#include "store/collectives.inc"
 };
 #undef KERNEL
 #undef OPERATOR
@@ -43,10 +45,10 @@ TEST(KernelName, EveryExampleOfTheListOfCollectives) {
 }
 
 TEST(KernelName, OperatorsThatCommunicateAreNamedAsAWhole) {
-  EXPECT_EQ(OperatorCollective("_C_custom_ar::all_reduce"), "allreduce");
-  EXPECT_EQ(OperatorCollective("_C::shm_allreduce"), "allreduce");
-  EXPECT_EQ(OperatorCollective("_C_custom_ar::all_reduce_like"), "");
-  EXPECT_EQ(OperatorCollective("aten::add"), "");
+  EXPECT_EQ(store::OperatorCollective("_C_custom_ar::all_reduce"), "allreduce");
+  EXPECT_EQ(store::OperatorCollective("_C::shm_allreduce"), "allreduce");
+  EXPECT_EQ(store::OperatorCollective("_C_custom_ar::all_reduce_like"), "");
+  EXPECT_EQ(store::OperatorCollective("aten::add"), "");
 }
 
 TEST(KernelName, CopiesOfRocm) {

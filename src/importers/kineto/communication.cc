@@ -11,6 +11,7 @@
 #include "importers/common/communication_names.h"
 #include "importers/common/kernel_name.h"
 #include "importers/kineto/trace.h"
+#include "store/collectives.h"
 #include "store/table_writer.h"
 
 namespace sonde::importers::kineto {
@@ -65,7 +66,7 @@ std::string NcclName(std::string_view type, int64_t index) {
 
 bool NamesCommunicatingOperator(const KinetoTrace& trace) {
   for (size_t id = 0; id < trace.names().size(); ++id) {
-    if (!common::OperatorCollective(trace.NameOf(static_cast<int32_t>(id))).empty()) return true;
+    if (!store::OperatorCollective(trace.NameOf(static_cast<int32_t>(id))).empty()) return true;
   }
   return false;
 }
@@ -74,7 +75,7 @@ bool NamesCommunicatingOperator(const KinetoTrace& trace) {
 std::string HostCollective(const KinetoTrace& trace, int32_t id) {
   if (trace.ClassAt(id) != SliceClass::kOp) return {};
   const auto collective = trace.stage().Captured(id, kCollective);
-  if (!collective) return std::string(common::OperatorCollective(trace.NameAt(id)));
+  if (!collective) return std::string(store::OperatorCollective(trace.NameAt(id)));
   const std::string_view name = trace.NameOf(static_cast<int32_t>(*collective));
   return name == "wait" || name == "init" ? std::string() : NormalCollective(name);
 }
@@ -196,7 +197,7 @@ Asked AskedFor(const KinetoTrace& trace, int32_t slice_id) {
   const int32_t begin = launch.call >= 0 ? launch.call : launch.op;
   for (int32_t slice = begin; slice >= 0; slice = trace.stage().Parent(slice)) {
     const std::string_view name = trace.NameAt(slice);
-    if (const std::string_view type = common::OperatorCollective(name); !type.empty()) {
+    if (const std::string_view type = store::OperatorCollective(name); !type.empty()) {
       return {std::string(type), true};
     }
     const auto named = trace.stage().Captured(slice, kCollective);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "recipes/overlap_analysis/overlap_analysis.h"
+#include "store/collectives.h"
 
 namespace sonde::recipes {
 namespace {
@@ -50,19 +51,6 @@ constexpr NamedDirection kDirections[] = {{"Memcpy HtoD", "host to device"},
                                           {"CopyDeviceToDevice", "device to device"},
                                           {"Memcpy Host -> Device", "host to device"},
                                           {"Memcpy Device -> Host", "device to host"}};
-
-// Operators of a CPU that communicate by memory that processes share.
-constexpr std::string_view kCommunicatingOperators[] = {
-#define KERNEL(part, type)
-#define OPERATOR(name, type) name,
-#define FITS(kernel, type)
-#define NEVER(kernel)
-#include "importers/common/collectives.inc"
-#undef KERNEL
-#undef OPERATOR
-#undef FITS
-#undef NEVER
-};
 
 bool MovesMemory(Work work) { return work == Work::kCopy || work == Work::kFill; }
 
@@ -118,9 +106,8 @@ std::map<int64_t, CopySpan> SpansOf(const DeviceView& view, size_t device) {
 Work MeaningOf(std::string_view core, std::string_view task_type, std::string_view name) {
   if (core == "COMMUNICATION") return Work::kCommunication;
   if (!core.empty()) {
-    const bool is_operator = core == "CPU" && std::find(std::begin(kCommunicatingOperators),
-                                                        std::end(kCommunicatingOperators),
-                                                        name) != std::end(kCommunicatingOperators);
+    // Of a CPU: by memory that processes share.
+    const bool is_operator = core == "CPU" && !store::OperatorCollective(name).empty();
     return is_operator || IsCommunicationKernel(name) ? Work::kCommunication : Work::kComputing;
   }
   const auto* known =

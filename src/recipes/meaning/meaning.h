@@ -1,5 +1,5 @@
 // What a task of a device is, for all who ask: from what importers fill in (core, type of the
-// task), which look at the host's call around it, and at names (importers/common/collectives.inc).
+// task), which look at the host's call around it, and at names (store/collectives.h).
 //
 // Of a communication its type stands in communication_op.op_type. A CPU that does the work itself
 // has operators as tasks: those that start collectives communicate. Pure, any thread.
