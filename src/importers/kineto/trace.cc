@@ -97,11 +97,6 @@ int32_t KinetoTrace::OpAround(int32_t slice_id) const {
   return slice_id;
 }
 
-int32_t KinetoTrace::ThreadId(int32_t slice_id) const {
-  const int32_t thread = stage_.TrackOf(stage_.Slice(slice_id)).thread;
-  return thread < 0 ? store::kNone : stage_.arrangement().thread_ids[static_cast<size_t>(thread)];
-}
-
 int32_t KinetoTrace::ProcessId(int32_t slice_id) const {
   const int32_t process = stage_.TrackOf(stage_.Slice(slice_id)).process;
   return stage_.arrangement().process_ids[static_cast<size_t>(process)];

@@ -44,7 +44,6 @@ class KinetoTrace {
     bool is_ambiguous = false;
   };
   Launch LaunchOf(int32_t device_slice) const;
-  int32_t ThreadId(int32_t slice_id) const;
   int32_t ProcessId(int32_t slice_id) const;
 
   // Work of devices in the order of begin; empty where the CPU did all, or nothing was recorded.

@@ -14,7 +14,6 @@ struct JsonValue {
   std::string_view text;  // of a string: without its quotes, still escaped
   bool is_string = false;
   bool escaped = false;
-  bool IsContainer() const { return !is_string && (text[0] == '{' || text[0] == '['); }
   std::string Text() const { return escaped ? Unescape(text) : std::string(text); }
 };
 

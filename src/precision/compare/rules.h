@@ -20,7 +20,6 @@ struct RuleSet {
   bool dtype_families = false;    // dtypes of two frameworks: Float32 equals torch.float32
   Engine engine = Engine::kNone;  // shapes of two engines: axes of length 1 do not count
 
-  static RuleSet ForParallelMerge() { return {.shape = false}; }
   static RuleSet ForFrameworks(bool cross_framework) {
     return {.requires_grad = !cross_framework, .dtype_families = cross_framework};
   }

@@ -80,9 +80,6 @@ class MergeForest {
 
   // The names from the root to the parent are equal.
   bool SameAncestors(int32_t a, int32_t b) const;
-  bool IsUnder(int32_t index, std::string_view name_prefix) const {
-    return node(index).name.starts_with(name_prefix);
-  }
 
   // The loose calls of several ranks under one collection.
   void MergeCollections(const std::vector<RankTree*>& trees);

@@ -38,8 +38,6 @@ class Tensor {
   // Elements [begin, begin + count) in row-major order; complex ones as two numbers each.
   void ReadFloats(int64_t begin, size_t count, float* out) const;
   void ReadDoubles(int64_t begin, size_t count, double* out) const;
-  // The bytes in place when the tensor is packed and aligned for T of its dtype, else null.
-  const std::byte* PackedData() const { return packed_ ? first_ : nullptr; }
 
   // Gives the memory behind elements [begin, end) of a packed tensor of a file back to the system;
   // it is read again when touched. Others stay as they are.
