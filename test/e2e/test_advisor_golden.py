@@ -25,6 +25,12 @@ def golden_runs():
     return sorted(run for run in GOLDEN.iterdir()) if GOLDEN.is_dir() else []
 
 
+def compared_files():
+    """Every file that the tests here read as what has to come out."""
+    patterns = ("sheet_*.csv", "blocks.json", "operator_tuning_file.cfg")
+    return {path for run in golden_runs() for pattern in patterns for path in run.glob(pattern)}
+
+
 def input_of(run, folder):
     """The trace of a recorded run; those with planted triggers are made."""
     recipe = run / "input.txt"

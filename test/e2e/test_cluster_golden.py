@@ -227,12 +227,17 @@ def check_json(ours, theirs, where):
         assert equal_cells(ours, theirs), f"{where}: {ours!r} and not {theirs!r}"
 
 
+def files_of_texts(golden):
+    """The csv files of a recorded text run."""
+    return sorted(path for path in golden.rglob("*.csv") if path.parent.name != "tables")
+
+
 def check_files(output, golden, has_ties):
     """Every csv of a recorded text run; a time in the name of one does not count."""
     for path in golden.glob("*.json"):
         ours = json.loads((output / path.name).read_text(encoding="utf-8"))
         check_json(ours, json.loads(path.read_text(encoding="utf-8")), path.name)
-    files = sorted(path for path in golden.rglob("*.csv") if path.parent.name != "tables")
+    files = files_of_texts(golden)
     assert files
     for path in files:
         pattern = re.sub(r"\d{14}", "*", str(path.relative_to(golden)))
@@ -267,6 +272,19 @@ def test_a_mode_gives_what_the_reference_gave(run, run_sonde, input_of, tmp_path
                 check_table(table, tables[table], rows, has_ties)
     else:
         check_files(output, golden, has_ties)
+
+
+def compared_files():
+    """Every file that the tests here read as what has to come out."""
+    files = set(GOLDEN.glob("export_summary/*/inplace/*/*.csv"))
+    files |= set(GOLDEN.glob("module_statistic/synth8_text/*.xlsx"))
+    for mode, (_, table) in IN_TRACES.items():
+        files |= set(GOLDEN.glob(f"{mode}/synth8_db/inplace/{table}_*.csv"))
+    for run in golden_runs():
+        golden = run / "cluster_analysis_output"
+        tables = set(golden.glob("tables/*.csv"))
+        files |= tables or {*golden.glob("*.json"), *files_of_texts(golden)}
+    return files
 
 
 # Modes of which the reference writes the result into the traces: table, and where it has it.

@@ -34,6 +34,11 @@ def golden_runs():
     )
 
 
+def compared_files():
+    """Every file that the tests here read as what has to come out."""
+    return {sheet for run in golden_runs() for sheet in run.glob("sheet_*.csv")}
+
+
 def words_of(run):
     """The options of the recorded command, its inputs as they lie here."""
     words = (run / "command.txt").read_text(encoding="utf-8").split()[2:]
