@@ -68,6 +68,9 @@ LONGEST = (
 )
 COMPAT_FOLDER = "test/compat"
 
+# Tests as text (test/e2e/transcript.py): a unit for each file of them.
+CASES = "test/e2e/test_cases.py"
+
 # Run by a test of servers, on what that has recorded.
 STARTED_BY_OTHERS = ("web/e2e/served.test.ts",)
 
@@ -160,17 +163,26 @@ def python_units(folders, key_of_folder, pytest_arguments=()):
     ]
     return [
         Unit(
-            title=str(path),
+            title=f"{path} ({cases})" if cases else str(path),
             command=[sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider",
                      "-o", "addopts=-ra", str(path), "--junitxml=REPORT", *pytest_arguments],
             part="Python",
             source=str(path),
-            key=(*key_of_folder(str(path)), *pytest_arguments),
+            key=(*key_of_folder(str(path)), *cases.split(), *pytest_arguments),
             elsewhere=left_to_others(str(path)),
-            environment={"PYTHONDONTWRITEBYTECODE": "1"},
+            environment={"PYTHONDONTWRITEBYTECODE": "1",
+                         **({"SONDE_CASES": cases} if cases else {})},
         )
         for path in files
+        for cases in files_of_cases(path)
     ]  # fmt: skip
+
+
+def files_of_cases(path):
+    """Names of the files of cases that a file of tests runs; an empty one where it has none."""
+    if str(path) != CASES:
+        return [""]
+    return sorted(text.stem for text in (ROOT / path).with_name("cases").glob("*.txt"))
 
 
 def packages_in(environment):

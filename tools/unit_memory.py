@@ -127,6 +127,11 @@ def parts_named(texts):
     )
 
 
+def texts_of_tests(names):
+    """Of what was opened: where tests say what they start, in Python or as cases."""
+    return [name for name in names if name.startswith("test/") and name.endswith((".py", ".txt"))]
+
+
 def parts_of(known):
     """Of a pass that was kept; older ones distinguish only the page. A part that was then
     counted with the rest is left out here: the digest differs, and the pass is not believed."""
@@ -289,10 +294,9 @@ class UnitMemory:
         elif not interval.alone:
             names -= others
         names |= {unit.source} if unit.source else set()
-        texts = [n for n in names if n.startswith("test/") and n.endswith(".py")]
         parts = ALL_PARTS  # of programs and of the page
         if unit.source and not unit.page:
-            parts = parts_named(source_tree.read(name) for name in texts) - unit.elsewhere
+            parts = parts_named(map(source_tree.read, texts_of_tests(names))) - unit.elsewhere
         for name in names:
             path = self._path_of(name)
             if path.is_file() and path.stat().st_mtime > began:

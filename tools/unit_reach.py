@@ -85,6 +85,8 @@ def _can_open_test(unit, folder, rest):
     own = os.path.dirname(unit.source)
     if folder != own and not _is_named(unit.source, os.path.basename(folder), TESTS):
         return False
+    if rest.startswith("cases/"):  # test/e2e/transcript.py: a unit has a file of them
+        return rest == f"cases/{unit.environment.get('SONDE_CASES')}.txt"
     is_test = TEST_FILE.fullmatch(os.path.basename(rest)) is not None
     return not is_test or f"{folder}/{rest}" in sources(unit.source)
 

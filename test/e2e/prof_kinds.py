@@ -329,3 +329,47 @@ def logs(run, tasks):
     """The device's log of tasks that the host did not launch."""
     return b"".join(prof.stars_record(run, task, function, at)
                     for task in tasks for function, at in enumerate(task.ran))  # fmt: skip
+
+
+def graph_run(form, rounds=(40_000, 50_000), cut=None):
+    """A run with a captured graph that is launched once and run each round; `cut`: what is left of
+    the capture's bytes at the end."""
+    run = prof.Run(captured_calls(), slice_bytes=1 << 20, texts=TEXTS)
+    files, key = captured(form), ("host", f"unaging.{form}.capture_op_info")
+    run.extra = files | {key: files[key][:cut]} | replays(run, rounds)
+    return run
+
+
+LAUNCHER = Task(53_000, 30, 60, "KERNEL_AICPU", (100_000, 200_000), 1)
+
+
+def launched_run(calls, **more):
+    """A run in which the kernel LAUNCHER launches tasks of its own."""
+    run = prof.Run(calls, slice_bytes=1 << 20, texts=LAUNCHED_TEXTS)
+    run.extra = launched(**more)
+    run.extra["device_0", "stars_soc.data.0"] = logs(run, launched_tasks())
+    return run
+
+
+def reduce_call():
+    """A fused operator whose kernel is LAUNCHER."""
+    name = "MatmulAllReduceAicpuKernel"
+    return prof.Call(50_000, 58_000, NODE, "launch", name,
+                     basic=(name, 1, "MatmulAllReduce", 1, 0, 0), tasks=[LAUNCHER])  # fmt: skip
+
+
+def cache_run(chip, events):
+    """Before STARS: of hits, too."""
+    record = struct.pack("<HHHH8Q", 0, 7, 3, 0, 200, 60, 20, 200, *[0] * 4)
+    return {"chip": chip, "extra": {("device_0", "l2_cache.data.0"): record},
+            "sample": {"l2CacheTaskProfilingEvents": events}}  # fmt: skip
+
+
+def damaged_preprocessing(is_text):
+    """Lines without their moment or size; a record of another tag."""
+    content = b"Last queue dequeue, source:a, size:1\n[x] Last queue dequeue, size:1\n"
+    content += b"[5] Last queue dequeue, source:a\n[-5] Last queue dequeue, size:1\n"
+    if not is_text:
+        content = preprocessing(False)["device_0", "DATA_PREPROCESS.DP.0"]
+        content = content[:2] + b"c" + content[3:]
+    return {("device_0", "DATA_PREPROCESS.DP.0"): content}

@@ -240,3 +240,57 @@ def issues(ask, folder):
     return dict(
         ask(folder, "SELECT code, sum(count)::BIGINT FROM import_issue GROUP BY 1 ORDER BY 1")
     )
+
+
+LAUNCH = Call(12_000, 20_000, NODE, "launch", "Op_1", basic=("Op_1", 0, "Op", 1, 0, 0),
+              tasks=[Task(15_000, 7, 3, "KERNEL_AICORE", (40_000, 65_000))])  # fmt: skip
+QUEUES = (0, 1, 7, 9, 10, 11)
+
+
+def queues_run():
+    """Before STARS: tasks of these queues that no host launched, a record that is neither begin nor
+    end, and a task of a vector core."""
+    records = b""
+    for k, queue in enumerate(QUEUES):
+        task = Task(0, 2047, 100 + k, "", queue_type=queue)
+        for end in (0, 1):
+            records += prof.hwts_record(task, end, 200_000 + 1000 * k + 500 * end)
+    neither = bytes([2]) + records[1:64]
+    vector = Task(0, 3, 9, "", queue_type=2)
+    of_vector = b"".join(prof.hwts_record(vector, end, 300_000 + end) for end in (0, 1))
+    return Run([MATMUL], chip=4, extra={("device_0", "hwts.data.0"): records + neither,
+                                        ("device_0", "hwts.aiv_data.0"): of_vector})  # fmt: skip
+
+
+def lost_run():
+    """A launch that did not run, and a task that nobody launched."""
+    lost = Call(12_000, 20_000, NODE, "launch", "Lost", basic=("Lost", 0, "L", 1, 0, 0),
+                tasks=[Task(15_000, 7, 3, "KERNEL_AICORE")])  # fmt: skip
+    run = Run([lost])
+    alone = Task(61_000, 20, 40, "KERNEL_AICORE", (120_000, 121_000), 0, device=0)
+    run.extra = {("device_0", "stars_soc.data.0"): b"".join(
+        prof.stars_record(run, alone, end, at) for end, at in enumerate(alone.ran))}  # fmt: skip
+    return run
+
+
+def unpaired_run(in_order):
+    """Begins and ends of four tasks that do not alternate: (number, is end, microseconds)."""
+    run = Run([])
+    logged = [(1, 0, 0), (1, 0, 10), (1, 1, 20), (1, 1, 30),
+              (2, 1, 5), (2, 0, 15), (2, 1, 25),
+              (3, 0, 2), (3, 0, 12), (3, 1, 22),
+              (4, 0, 1), (4, 1, 2), (4, 0, 3), (4, 1, 4)]  # fmt: skip
+    logged.sort(key=lambda log: log[2] if in_order else 0)
+    run.extra = {("device_0", "stars_soc.data.0"): b"".join(
+        prof.stars_record(run, Task(0, 20, number, "KERNEL_AICORE"), end, 100_000 + us * 1000)
+        for number, end, us in logged)}  # fmt: skip
+    return run
+
+
+def repeated_run():
+    """Before STARS: a task that was launched once and ran three times, with counters of four."""
+    call = kernel("Cube", 23, (1, 0), 240_000, [Counters(0, 1000 + k, []) for k in range(4)])
+    again = Task(0, 7, 23, "")
+    log = b"".join(prof.hwts_record(again, end, at + end * 1000)
+                   for at in (300_000, 400_000) for end in (0, 1))  # fmt: skip
+    return Run([call], chip=1, sample=PIPES_HWTS, extra={("device_0", "hwts.data.0"): log})

@@ -132,3 +132,33 @@ def dpu():
         ("host", "unaging.compact.dpu_track"): kinds.compact(4000, 21_500, task),
         ("host", "unaging.additional.dpu_hccl_info"): kinds.additional(4000, 25_000, sent),
     }
+
+
+KERNEL = prof.Call(12_000, 20_000, prof.NODE, "launch", "MatMulV2_1",
+                   basic=("MatMulV2_1", 0, "M", 24, 0, 1),
+                   tasks=[prof.Task(15_000, 7, TASK, "KERNEL_AICORE",
+                                    (40_000, 65_000))])  # fmt: skip
+
+
+def fused_run():
+    """Two parts of fused tasks at one time, within the log of another run of the task."""
+    run = prof.Run([KERNEL], chip=15, extra={})
+    own = [prof.stars_record(run, KERNEL.tasks[0], end, at)
+           for end, at in ((0, 100_000), (1, 110_000))]  # fmt: skip
+    parts = fused(2, 101_000, 105_000) + fused(4, 102_000, 109_000)
+    run.extra["device_0", "stars_soc.data.0"] = own[0] + parts + own[1]
+    return run
+
+
+def pipelines():
+    """Of a cube core whole, of a vector core with damage."""
+    vector = (state(5, "VEC") + stamp(60_000, 1)[:8] + state(5, "VEC")
+              + stamp(61_000, 1) + state(1650, "VEC") + b"\0\0\0\x90")  # fmt: skip
+    return {("device_0", "instr.biu_perf_group0_aic.0"): instructions(),
+            ("device_0", "instr.biu_perf_group12_aiv1.0"): vector}  # fmt: skip
+
+
+def of_other_chips():
+    """What chips before 15 do not write."""
+    return blocks() | {("device_0", "ccu0.instr.0"): mission(),
+                       ("device_0", "instr.biu_perf_group0_aic.0"): stamp(0, 0)}  # fmt: skip

@@ -95,3 +95,16 @@ def system(moment, prefix, suffix):
     files = {names["cpu"][which]: times, names["mem"][which]: memory, "4300-CpuUsage": own,
              "4300-Memory": pages}  # fmt: skip
     return {(prefix, f"{name}.data{suffix}"): text.encode() for name, text in files.items()}
+
+
+def of_device(ms):
+    """The device's own clock, which begins at 77."""
+    return 77 + ms * MS
+
+
+def with_garbage(name):
+    """The samples of a host; in the middle of a file are lines that are none."""
+    files = host()
+    whole = files["host", name]
+    files["host", name] = whole[: len(whole) // 2] + b"\n\xff\xff \xff ) 1\n" + whole[:40]
+    return files

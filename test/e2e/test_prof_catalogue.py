@@ -3,10 +3,7 @@
 The names are those of the vendor's catalogue of files, one record of zeros in each.
 """
 
-import json
-
 import prof_usage
-import prof_writer as prof
 import pytest
 from prof_runs import MATMUL, PIPES, SOC
 from prof_writer import Run
@@ -158,15 +155,3 @@ def test_all_at_once_are_counted(write_prof, ask):
     named, more = not_read(ask, write_with(write_prof, UNREAD))
     assert len(named) == NAMED_AT_ONCE
     assert len(named) + more == len(UNREAD)
-
-
-def test_files_that_are_no_slices_are_named(write_prof, ask):
-    """What a newer or another tool leaves there; but not what writers leave beside their slices."""
-    folder = write_with(write_prof, [])
-    for name in ("host/data/model.dbg", "device_0/data/new.bin", "host/data/x.slice_0.complete",
-                 "device_0/data/y.slice_1.zip"):  # fmt: skip
-        (folder / name).write_bytes(json.dumps({}).encode())
-    named, more = not_read(ask, folder)
-    assert sorted(named) == ["device_0/data/new.bin", "host/data/model.dbg"]
-    assert more == 0
-    assert prof.utc_ns(40_000) == int(ask(folder, "SELECT ts FROM device_task")[0][0])

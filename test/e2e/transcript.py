@@ -1,35 +1,33 @@
 """Cases as text: what is typed, and what comes. A file has several, in an empty folder each.
 
+    let issues SELECT code, count FROM import_issue    @issues stands for the statement; $1 for what
+                                    follows the name; {Q} for a text whose name is in capitals
     ## What it is about
     for mode, says                  the case is repeated for each of the indented lines below it
       slow_rank | rank 5 is slow
     $ sonde cluster -m {mode} -d DATA/ascend_pt/db/level1 -o out
     [1]                             the exit status, 0 where none is given
-    + {says}                        standard output has it, "- " has it not
+    + {says}                        a line of standard output has it, "- " none has it
+    ~ rank \\d+ is slow              a line of standard output has what the expression matches
     ! sonde: error:                 exactly one line of standard error has it, "!- " none
     $ result SELECT count(*) FROM SlowRank
-    | 8                             exactly these lines
+    | 8                             exactly these lines; an empty one alone: none
     $ ask DATA/field/05-no-pid/trace.json
     > SELECT count(*) FROM slice    the rest of the line before
+    ? SELECT count(*) FROM track    of the trace that was asked before
 
-`DATA/` is the folder of shared data. Beside `sonde` there are: `ask TRACE STATEMENT`, which is
-`sonde query` without its head; `copy FROM TO` of a folder; `remove GLOB`; `blank GLOB BYTES`, which
-makes zeros of all behind the first bytes; `change GLOB STATEMENT` of databases; `files GLOB`; of
-the database of `sonde cluster -o out` `result STATEMENT` and `tables`. UPDATE_CASES=1 writes the
-lines of "|" as they come, for a person to look at.
+`DATA/` is the folder of shared data. What can be typed beside `sonde` is in case_place.py. Of a
+case that is repeated, steps before the first that differs are done once, where the steps after it
+change no input. UPDATE_CASES=1 writes the lines of "|" as they come, for a person to look at.
 """
 
 import itertools
 import os
 import re
-import shlex
-import shutil
-import sqlite3
-from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
-RESULT = "out/cluster_analysis_output/cluster_analysis.db"
+from case_place import CHANGES
 
 
 @dataclass
@@ -39,6 +37,12 @@ class Step:
     text: str
     status: int = 0
     expected: list = field(default_factory=list)  # (kind, text)
+    content: list = field(default_factory=list)  # of a file that it writes
+    lines: list = field(default_factory=list)  # numbers of those of the command, and of "|"
+
+    @property
+    def verb(self):
+        return re.sub(r"^(\w+=\S* )+", "", self.text).partition(" ")[0]
 
 
 @dataclass
@@ -52,90 +56,83 @@ class Case:
     def name(self):
         return " ".join([self.title, *map(str, self.values.values())][:2])
 
+    def fill(self, text):
+        for name, value in self.values.items():
+            text = text.replace(f"{{{name}}}", value)
+        return text
+
+    def count_in_common(self):
+        """How many steps are the same for all rows, and need be done once."""
+        texts = [[step.text, *step.content, *(text for _, text in step.expected)]
+                 for step in self.steps]  # fmt: skip
+        differs = [any(f"{{{name}}}" in text for name in self.values for text in of_step)
+                   for of_step in texts]  # fmt: skip
+        first = differs.index(True) if True in differs else 0
+        changes = any(step.verb in CHANGES for step in self.steps[first:])
+        return 0 if changes else first
+
+
+class Reader:
+    """Of a file of cases, line by line."""
+
+    def __init__(self, file):
+        self.file, self.cases, self.texts = file, [], {}
+        self.names, self.rows, self.title, self.steps = [], [], None, []
+        for number, line in enumerate(file.read_text(encoding="utf-8").splitlines()):
+            self.take(line, number)
+        self.end_case()
+
+    def take(self, line, number):
+        kind, _, text = line.partition(" ")
+        if line.startswith("## "):
+            self.end_case()
+            self.title = text
+        elif kind == "let":
+            name, _, value = text.partition(" ")
+            self.texts[name] = value
+        elif self.title is None:
+            assert not line or line.startswith(("# ", "  ")), f"{self.file.name}: {line}"
+            if line.startswith("  "):
+                self.texts[next(reversed(self.texts))] += " " + line.strip()
+        elif kind == "for":
+            self.names = text.split(", ")
+        elif line.startswith("  "):
+            self.rows.append([cell.strip() for cell in re.split(r"\s\|(?=\s|$)", line)])
+        elif kind in ("$", "?"):
+            self.steps.append(Step("? " + self.named(text) if kind == "?" else self.named(text)))
+            self.steps[-1].lines.append(number)
+        elif kind == ">":
+            self.steps[-1].text += " " + self.named(text)
+            self.steps[-1].lines.append(number)
+        elif kind == "<":
+            self.steps[-1].content.append(text)
+        elif found := re.fullmatch(r"\[(\d+)\]", line):
+            self.steps[-1].status = int(found[1])
+        elif line and kind != "#":
+            assert kind in ("+", "-", "~", "!", "!-", "|"), f"{self.file.name}: {line}"
+            self.steps[-1].expected.append((kind, self.named(text)))
+            self.steps[-1].lines += [number] if kind == "|" else []
+
+    def named(self, text):
+        """With the texts of the file in place of their names."""
+        if found := re.fullmatch(r"(.*?)@(\w+)(?: (.*))?", text):
+            if found[2] in self.texts:
+                text = found[1] + self.texts[found[2]].replace("$1", found[3] or "")
+        for name, value in self.texts.items():
+            if name.isupper():
+                text = text.replace(f"{{{name}}}", value)
+        return text
+
+    def end_case(self):
+        for row in self.rows or [[]] if self.title is not None else []:
+            values = dict(zip(self.names, row, strict=True))
+            self.cases.append(Case(self.file, self.title, self.steps, values))
+        self.names, self.rows, self.title, self.steps = [], [], None, []
+
 
 def read(file):
     """The cases of a file; those that are repeated once for each of their lines."""
-    cases = []
-    for part in re.split(r"^## ", file.read_text(encoding="utf-8"), flags=re.M)[1:]:
-        title, *lines = part.splitlines()
-        names, rows, steps = [], [], []
-        for line in lines:
-            if line.startswith("for "):
-                names = line[4:].split(", ")
-            elif line.startswith("  "):
-                rows.append([cell.strip() for cell in line.split(" | ")])
-            elif line.startswith("$ "):
-                steps.append(Step(line[2:]))
-            elif line.startswith("> "):
-                steps[-1].text += " " + line[2:]
-            elif found := re.fullmatch(r"\[(\d+)\]", line):
-                steps[-1].status = int(found[1])
-            elif line:
-                kind, _, text = line.partition(" ")
-                assert kind in ("+", "-", "!", "!-", "|"), f"{file.name}: {line}"
-                steps[-1].expected.append((kind, text))
-        for row in rows or [[]]:
-            cases.append(Case(file, title, steps, dict(zip(names, row, strict=True))))
-    return cases
-
-
-def rows_of(path, statement):
-    with closing(sqlite3.connect(path)) as database:
-        return [",".join(map(str, row)) for row in database.execute(statement)]
-
-
-def change(path, statement):
-    with closing(sqlite3.connect(path)) as database:
-        database.execute(statement)
-        database.commit()
-
-
-class Place:
-    """The folder of a case, and what can be done in it."""
-
-    def __init__(self, run_sonde, data, folder):
-        self.run_sonde, self.data, self.folder = run_sonde, data, folder
-
-    def found(self, pattern):
-        paths = sorted(self.folder.glob(pattern))
-        assert paths, f"nothing is {pattern}"
-        return paths
-
-    def run(self, text):
-        """Status, lines of standard output and of standard error."""
-        verb, _, rest = text.partition(" ")
-        if verb == "sonde":
-            words = [word.replace("DATA/", f"{self.data}/") for word in shlex.split(rest)]
-            done = self.run_sonde(*words, cwd=self.folder)
-            return done.returncode, done.stdout.splitlines(), done.stderr.splitlines()
-        first, _, more = rest.replace("DATA/", f"{self.data}/").partition(" ")
-        lines = []
-        if verb == "ask":
-            done = self.run_sonde("query", first, more, "--format", "csv", cwd=self.folder)
-            out = done.stdout.replace(f"{self.data}/", "DATA/").splitlines()[1:]
-            return done.returncode, out, done.stderr.splitlines()
-        if verb == "copy":
-            shutil.copytree(first, self.folder / more)
-        elif verb == "remove":
-            for path in self.found(first):
-                shutil.rmtree(path) if path.is_dir() else path.unlink()
-        elif verb == "blank":
-            for path in self.found(first):
-                content = path.read_bytes()
-                path.write_bytes(content[: int(more)] + bytes(len(content) - int(more)))
-        elif verb == "change":
-            for path in self.found(first):
-                change(path, more)
-        elif verb == "result":
-            lines = rows_of(self.folder / RESULT, rest)
-        elif verb == "tables":
-            if (self.folder / RESULT).exists():
-                lines = rows_of(self.folder / RESULT, "SELECT name FROM sqlite_master ORDER BY 1")
-        elif verb == "files":
-            lines = [str(path.relative_to(self.folder)) for path in sorted(self.folder.glob(rest))]
-        else:
-            raise AssertionError(f"no such command: {text}")
-        return 0, lines, []
+    return Reader(file).cases
 
 
 def faults(step, status, out, err, fill):
@@ -145,36 +142,75 @@ def faults(step, status, out, err, fill):
     for kind, text in step.expected:
         text = fill(text)
         at = [line for line in (err if kind.startswith("!") else out) if text in line]
-        if {"+": not at, "-": at, "!": len(at) != 1, "!-": at, "|": False}[kind]:
+        missed = {"+": not at, "-": at, "!": len(at) != 1, "!-": at, "|": False}
+        if kind == "~":
+            missed["~"] = not any(re.search(text, line) for line in out)
+        if missed[kind]:
             yield f"{kind} {text}"
     exact = [fill(text) for kind, text in step.expected if kind == "|"]
-    if exact and exact != out:
+    if exact and exact != ([line.rstrip() for line in out] or [""]):
         yield "\n".join(f"| {line}" for line in exact)
 
 
-def check(case, place):
-    """Raises with the command, and all that came of it."""
+# Where the steps in common of repeated cases were done: (file, title) -> Place.
+DONE = {}
 
-    def fill(text):
-        for name, value in case.values.items():
-            text = text.replace(f"{{{name}}}", value)
-        return text
 
-    for step in case.steps:
-        status, out, err = place.run(fill(step.text))
-        found = list(faults(step, status, out, err, fill))
-        if found and os.environ.get("UPDATE_CASES") == "1" and not case.values:
-            update(case.file, step, out)
+def place_of(case, new_place):
+    """The folder of a case, and how many of its steps are done there."""
+    common = case.count_in_common() if case.values else 0
+    if not common:
+        return new_place(), 0
+    key = case.file, case.title
+    if key not in DONE:
+        place = new_place()
+        run_steps(case, place, case.steps[:common])
+        DONE[key] = place
+    DONE[key].clear()
+    return DONE[key], common
+
+
+def check(case, new_place):
+    """Raises with the command, and all that came of it. `new_place()` gives an empty folder."""
+    place, done = place_of(case, new_place)
+    run_steps(case, place, case.steps[done:])
+
+
+def run_steps(case, place, steps):
+    asked = []  # statements of one trace, which one process answers
+    for step in [*steps, None]:
+        if step is not None and step.text.startswith("? ") and step.status == 0:
+            asked.append(step)
             continue
-        came = itertools.chain([f"[{status}]"], (f"  {x}" for x in out), (f"! {x}" for x in err))
-        assert not found, "\n".join([f"$ {fill(step.text)}", "expected:", *found, "came:", *came])
+        answers = place.ask_all([case.fill(one.text[2:]) for one in asked])
+        for one, answer in zip(asked, answers, strict=True):
+            compare(case, one, *answer)
+        asked = []
+        if step is not None:
+            content = [case.fill(line) for line in step.content]
+            compare(case, step, *place.run(case.fill(step.text), content))
 
 
-def update(file, step, out):
+def compare(case, step, status, out, err):
+    found = list(faults(step, status, out, err, case.fill))
+    is_exact = any(kind == "|" for kind, _ in step.expected)
+    differs = any(f"{{{name}}}" in text for name in case.values for _, text in step.expected)
+    updates = os.environ.get("UPDATE_CASES") == "1" and is_exact and not differs
+    if found and updates and status == step.status:
+        update(case, step, out)
+        return
+    came = itertools.chain([f"[{status}]"], (f"  {x}" for x in out), (f"! {x}" for x in err))
+    typed = case.fill(step.text)
+    assert not found, "\n".join([f"$ {typed}", "expected:", *found, "came:", *came])
+
+
+def update(case, step, out):
     """Writes the lines of "|" of a command as they came."""
-    before = "".join(f"| {text}\n" for kind, text in step.expected if kind == "|")
-    text = file.read_text(encoding="utf-8")
-    typed = "[ \\n>]+".join(map(re.escape, step.text.split(" ")))
-    begin = text.index(before, re.search(rf"\$ {typed}\n", text).end())
-    after = "".join(f"| {line}\n" for line in out)
-    file.write_text(text[:begin] + after + text[begin + len(before) :], encoding="utf-8")
+    now = next(one for one in read(case.file) if one.title == case.title)
+    lines = case.file.read_text(encoding="utf-8").splitlines()
+    at = now.steps[case.steps.index(step)].lines
+    exact = [number for number in at if lines[number].startswith("|")]
+    if exact:
+        new = [f"| {line}".rstrip() for line in out or [""]]
+        lines[exact[0] : exact[-1] + 1] = new
+        case.file.write_text("\n".join(lines) + "\n", encoding="utf-8")

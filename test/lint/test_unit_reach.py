@@ -135,3 +135,18 @@ def test_a_program_that_takes_long_is_several_units():
     places = [unit.environment["GTEST_SHARD_INDEX"] for unit in units]
     assert places == ["0", "1", "2"] and units[0].environment["GTEST_TOTAL_SHARDS"] == "3"
     assert "GTEST_TOTAL_SHARDS" not in next(suite.units_of_program("dev", "x", 1)).environment
+
+
+def test_cases_are_sources_of_the_unit_that_runs_them():
+    """A unit has one file of them; their words show what of the command it reaches."""
+    cases = [unit for unit in suite.all_python_units([]) if unit.source == suite.CASES]
+    names = {unit.environment["SONDE_CASES"] for unit in cases}
+    assert len(names) == len(cases) > 4
+    (unit,) = [unit for unit in cases if unit.environment["SONDE_CASES"] == "field2"]
+    assert unit_reach.can_open(unit, "test/e2e/cases/field2.txt")
+    assert not unit_reach.can_open(unit, "test/e2e/cases/field.txt")
+    assert not unit_reach.can_open(unit_of("test/e2e/test_view.py"), "test/e2e/cases/field.txt")
+    opened = ["test/e2e/cases/field2.txt", "data/field2/README.md", "docs/cli.md"]
+    assert unit_memory.texts_of_tests(opened) == opened[:1]
+    text = (ROOT / opened[0]).read_text(encoding="utf-8")
+    assert "advisor" in unit_memory.parts_named([text])
