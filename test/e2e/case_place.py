@@ -15,9 +15,10 @@
     prof EXPRESSION                 writes a PROF_* folder of a Run (prof_writer.py) to ask
     result STATEMENT, tables        of the database of `sonde cluster -o out`
     table GLOB STATEMENT            of a database
-    sheet GLOB NAME                 rows of a workbook
+    sheets GLOB, sheet GLOB NAME    names of a workbook's sheets; rows of one
     files GLOB, lines GLOB          names below the folder; what a text holds
     same ONE OTHER                  folders: all cells of databases, all other files
+    bytes ONE OTHER                 folders: all files
 
 Of statements of databases cells are parted by commas, of `ask` as in csv.
 """
@@ -80,7 +81,7 @@ class Place:
         if "sonde" in words and text.startswith(("sonde ", *(w for w in words[:1] if "=" in w))):
             at = words.index("sonde")
             return self.lines_of(self.run_sonde(
-                *(word.replace("DATA/", f"{self.data}/") for word in words[at + 1 :]),
+                *map(self.path_of, words[at + 1 :]),
                 env=dict(word.split("=", 1) for word in words[:at]), cwd=self.folder,
             ))  # fmt: skip
         verb, _, rest = text.replace("DATA/", f"{self.data}/").partition(" ")
@@ -97,6 +98,13 @@ class Place:
         done = getattr(self, f"do_{verb}", None)
         assert done is not None, f"no such command: {text}"
         return 0, done(rest) or [], []
+
+    def path_of(self, word):
+        """Of shared data; a pattern is the one path that it matches."""
+        if not word.startswith("DATA/"):
+            return word
+        word = word.replace("DATA/", f"{self.data}/")
+        return self.only(word) if "*" in word else word
 
     def lines_of(self, done):
         def plain(text):
@@ -192,6 +200,9 @@ class Place:
         pattern, _, statement = rest.partition(" ")
         return rows_of(self.only(pattern), statement)
 
+    def do_sheets(self, pattern):
+        return list(workbook.sheets_of(self.only(pattern)))
+
     def do_sheet(self, rest):
         pattern, name = rest.split(" ")
         return in_csv(workbook.sheets_of(self.only(pattern))[name])
@@ -206,3 +217,9 @@ class Place:
         one, other = (case_inputs.contents(self.folder / name) for name in rest.split(" "))
         return [str(key) for key in sorted({*one, *other}, key=str)
                 if one.get(key) != other.get(key)]  # fmt: skip
+
+    def do_bytes(self, rest):
+        one, other = ({str(path.relative_to(root)): path.read_bytes()
+                       for path in root.rglob("*") if path.is_file()}
+                      for root in (self.folder / name for name in rest.split(" ")))  # fmt: skip
+        return sorted(name for name in {*one, *other} if one.get(name) != other.get(name))

@@ -177,16 +177,3 @@ def test_runs_of_other_ranks_and_steps(shared_data, compared, tmp_path):
     assert pairs == {(0, 150, 50), (1, 50, 50), (2, 50, 50), (3, 50, 50)}
     step_sum = tables["Sum"][0]
     assert (step_sum["part"], step_sum["rankSteps"], step_sum["rankStepsBase"]) == ("step", 5, 8)
-
-
-@pytest.mark.parametrize(
-    "mode", ["cluster_compare_baseline", "cluster_time_compare_summary", "trace_diff"]
-)
-def test_the_base_run_is_looked_for_before_ranks_are_read(
-    mode, shared_data, run_sonde, one_error_line, tmp_path
-):
-    words = ("cluster", "-m", mode, "-d", shared_data / SYNTH, "-o", tmp_path / "out")
-    one_error_line(run_sonde(*words), 1, "Must specify the --bp parameter")
-    (tmp_path / "empty").mkdir()
-    one_error_line(run_sonde(*words, "--bp", tmp_path / "empty"), 1, "there is nothing to read")
-    one_error_line(run_sonde(*words, "--bp", tmp_path / "no"), 1, "there is no '")

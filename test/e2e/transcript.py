@@ -9,7 +9,8 @@
     [1]                             the exit status, 0 where none is given
     + {says}                        a line of standard output has it, "- " none has it
     ~ rank \\d+ is slow              a line of standard output has what the expression matches
-    ! sonde: error:                 exactly one line of standard error has it, "!- " none
+    ! sonde: error:                 exactly one line of standard error has it, "!- " none; "!= ":
+                                    standard error is one line, which begins so
     $ result SELECT count(*) FROM SlowRank
     | 8                             exactly these lines; an empty one alone: none
     $ ask DATA/field/05-no-pid/trace.json
@@ -97,6 +98,7 @@ class Reader:
         elif kind == "for":
             self.names = text.split(", ")
         elif line.startswith("  "):
+            line = self.named(line)
             self.rows.append([cell.strip() for cell in re.split(r"\s\|(?=\s|$)", line)])
         elif kind in ("$", "?"):
             self.steps.append(Step("? " + self.named(text) if kind == "?" else self.named(text)))
@@ -109,7 +111,7 @@ class Reader:
         elif found := re.fullmatch(r"\[(\d+)\]", line):
             self.steps[-1].status = int(found[1])
         elif line and kind != "#":
-            assert kind in ("+", "-", "~", "!", "!-", "|"), f"{self.file.name}: {line}"
+            assert kind in ("+", "-", "~", "!", "!-", "!=", "|"), f"{self.file.name}: {line}"
             self.steps[-1].expected.append((kind, self.named(text)))
             self.steps[-1].lines += [number] if kind == "|" else []
 
@@ -145,6 +147,8 @@ def faults(step, status, out, err, fill):
         missed = {"+": not at, "-": at, "!": len(at) != 1, "!-": at, "|": False}
         if kind == "~":
             missed["~"] = not any(re.search(text, line) for line in out)
+        if kind == "!=":
+            missed["!="] = len(err) != 1 or not err[0].startswith(text)
         if missed[kind]:
             yield f"{kind} {text}"
     exact = [fill(text) for kind, text in step.expected if kind == "|"]
