@@ -14,6 +14,7 @@ from pathlib import Path
 
 import kineto_writer
 import more_steps
+import nsys_writer
 import planted_clocks
 import prof_kinds
 import prof_runs
@@ -206,3 +207,38 @@ def documented_recipe(folder):
     for name in ("recipe.json", "rank.sql", "reduce.sql", "say.sql"):
         found = re.search(f"`{name}`.*?```[a-z]+\n(.*?)```", section, re.DOTALL)
         (place / name).write_text(found.group(1))
+
+
+NET = ["DistributedDataParallelLinear", "AlexNetLinear"]
+
+
+@maker
+def nsys_alike(folder, name):
+    """Modules of a GPU whose names are like those of the ranks."""
+    file = nsys_writer.NsysFile(folder / name)
+    for more in (0, 1):
+        for op, ns in (("aten::p1", 40), ("aten::p2", 60), ("aten::p3", 50)):
+            file.call([*NET, "AdaptiveAvgPool2dLinear"], op, [("k", ns + more)])
+        kernels = [("cutlass", 900 + more), ("cutlass_b", 901 + more)]
+        file.call([*NET, "SequentialLinear", "Linear"], "aten::mm, op_id = 4", kernels)
+        file.call([*NET, "SequentialLinear", "Linear"], None, [("bare", 50 + more)])
+        file.call([], "aten::outside", [("dropped", 3000)])
+        file.call(["no module"], "aten::outside", [("dropped", 3000)])
+    file.range("Linear never closed", 5, None, 999, is_number=False)
+    file.close()
+
+
+@maker
+def nsys_recorded(folder, name, without=None):
+    """What was recorded on a GPU; without a table."""
+    nsys_writer.write_recorded(folder / name)
+    if without is not None:
+        with closing(sqlite3.connect(folder / name)) as database:
+            database.execute(f"DROP TABLE {without}")
+
+
+@maker
+def nsys_without_modules(folder, name):
+    file = nsys_writer.NsysFile(folder / name)
+    file.call(["Block"], "aten::mm", [("kernel", 5)])
+    file.close()

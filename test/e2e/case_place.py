@@ -6,7 +6,7 @@
     remove GLOB                     files and folders
     move GLOB FROM TO               in the names of files and folders
     write FILE                      the lines that begin with "<"
-    put GLOB TEXT                   in place of the content
+    put GLOB TEXT                   in place of the content; of a name alone a new file
     cut GLOB BYTES                  what is behind the first bytes; or "60%" of them
     blank GLOB BYTES                zeros of all behind the first bytes
     change GLOB STATEMENT           of databases
@@ -16,6 +16,7 @@
     result STATEMENT, tables        of the database of `sonde cluster -o out`
     table GLOB STATEMENT            of a database
     sheets GLOB, sheet GLOB NAME    names of a workbook's sheets; rows of one
+    part GLOB NAME                  a file within a workbook
     files GLOB, lines GLOB          names below the folder; what a text holds
     same ONE OTHER                  folders: all cells of databases, all other files
     bytes ONE OTHER                 folders: all files
@@ -29,6 +30,7 @@ import re
 import shlex
 import shutil
 import sqlite3
+import zipfile
 from contextlib import closing
 from pathlib import Path
 
@@ -152,7 +154,7 @@ class Place:
 
     def do_put(self, rest):
         pattern, _, text = rest.partition(" ")
-        for path in self.found(pattern):
+        for path in self.found(pattern) if "*" in pattern else [self.folder / pattern]:
             path.write_text(text)
 
     def do_cut(self, rest):
@@ -206,6 +208,11 @@ class Place:
     def do_sheet(self, rest):
         pattern, name = rest.split(" ")
         return in_csv(workbook.sheets_of(self.only(pattern))[name])
+
+    def do_part(self, rest):
+        pattern, name = rest.split(" ")
+        with zipfile.ZipFile(self.only(pattern)) as book:
+            return book.read(name).decode().splitlines()
 
     def do_files(self, pattern):
         return [str(path.relative_to(self.folder)) for path in sorted(self.folder.glob(pattern))]

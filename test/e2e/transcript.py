@@ -69,7 +69,7 @@ class Case:
         differs = [any(f"{{{name}}}" in text for name in self.values for text in of_step)
                    for of_step in texts]  # fmt: skip
         first = differs.index(True) if True in differs else 0
-        changes = any(step.verb in CHANGES for step in self.steps[first:])
+        changes = any(step.verb in CHANGES or "{" in step.verb for step in self.steps[first:])
         return 0 if changes else first
 
 
