@@ -13,7 +13,6 @@ from contextlib import closing
 from pathlib import Path
 
 import kineto_writer
-import more_steps
 import nsys_writer
 import planted_clocks
 import prof_kinds
@@ -99,11 +98,6 @@ def known_by(folder, ranks, facts):
 def shift(folder, ranks, numbers, ns):
     """Clocks of these ranks that are so far ahead."""
     planted_clocks.shift(folder / ranks, set(map(int, numbers)), ns)
-
-
-@maker
-def more_steps_of(folder, ranks, count):
-    more_steps.more_steps(folder / ranks, count, "steps")
 
 
 def rows_with_names(database, statement, *values):
@@ -242,3 +236,24 @@ def nsys_without_modules(folder, name):
     file = nsys_writer.NsysFile(folder / name)
     file.call(["Block"], "aten::mm", [("kernel", 5)])
     file.close()
+
+
+@maker
+def events(folder, name, rank, names):
+    """A trace of the PyTorch profiler with operators of these names, 5 us each every 10 us."""
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    trace = {"traceEvents": [
+        {"ph": "X", "cat": "cpu_op", "name": name, "pid": 1, "tid": 1, "ts": i * 10, "dur": 5}
+        for i, name in enumerate(names)
+    ]}  # fmt: skip
+    if rank is not None:
+        trace["distributedInfo"] = {"rank": rank}
+    path.write_text(json.dumps(trace))
+
+
+@maker
+def growing_ranks(folder, count):
+    """Rank n has n + 1 operators."""
+    for rank in range(count):
+        events(folder, f"job/rank{rank}.json", rank, ["op"] * (rank + 1))

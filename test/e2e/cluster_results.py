@@ -1,4 +1,4 @@
-"""Tables that `sonde cluster` wrote, and the databases of the ranks it read."""
+"""Tables that `sonde cluster` wrote."""
 
 import sqlite3
 from contextlib import closing
@@ -12,9 +12,3 @@ def tables_of(out):
     with closing(sqlite3.connect(path)) as database:
         names = database.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
         return {name: database.execute(f'SELECT * FROM "{name}"').fetchall() for (name,) in names}
-
-
-def profiler_of(ranks, rank):
-    """The open database; who takes it closes it."""
-    (path,) = ranks.glob(f"*/ASCEND_PROFILER_OUTPUT/ascend_pytorch_profiler_{rank}.db")
-    return sqlite3.connect(path)
