@@ -14,11 +14,12 @@
     make EXPRESSION                 calls a function of case_inputs.py
     prof EXPRESSION                 writes a PROF_* folder of a Run (prof_writer.py) to ask
     result STATEMENT, tables        of the database of `sonde cluster -o out`
-    table GLOB STATEMENT            of a database
+    table GLOB STATEMENT            of databases, one after the other
     sheets GLOB, sheet GLOB NAME    names of a workbook's sheets; rows of one
     part GLOB NAME                  a file within a workbook
     files GLOB, lines GLOB          names below the folder; what a text holds
-    same ONE OTHER                  folders: all cells of databases, all other files
+    same ONE OTHER but TABLES       folders: all cells of databases, all other files
+    counts ONE OTHER                folders: numbers of rows
     bytes ONE OTHER                 folders: all files
 
 Of statements of databases cells are parted by commas, of `ask` as in csv.
@@ -136,7 +137,7 @@ class Place:
         source, target = rest.split(" ")
         source, target = self.folder / source, self.folder / target
         if source.is_dir():
-            shutil.copytree(source, target)
+            shutil.copytree(source, target, dirs_exist_ok=True)
         else:
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(source, target)
@@ -200,7 +201,7 @@ class Place:
 
     def do_table(self, rest):
         pattern, _, statement = rest.partition(" ")
-        return rows_of(self.only(pattern), statement)
+        return [row for path in self.found(pattern) for row in rows_of(path, statement)]
 
     def do_sheets(self, pattern):
         return list(workbook.sheets_of(self.only(pattern)))
@@ -221,12 +222,18 @@ class Place:
         return self.only(pattern).read_text(encoding="utf-8").splitlines()
 
     def do_same(self, rest):
+        rest, _, but = rest.partition(" but ")
         one, other = (case_inputs.contents(self.folder / name) for name in rest.split(" "))
         return [str(key) for key in sorted({*one, *other}, key=str)
-                if one.get(key) != other.get(key)]  # fmt: skip
+                if one.get(key) != other.get(key) and key[-1] not in but.split()]  # fmt: skip
 
     def do_bytes(self, rest):
         one, other = ({str(path.relative_to(root)): path.read_bytes()
                        for path in root.rglob("*") if path.is_file()}
                       for root in (self.folder / name for name in rest.split(" ")))  # fmt: skip
         return sorted(name for name in {*one, *other} if one.get(name) != other.get(name))
+
+    def do_counts(self, rest):
+        one, other = (case_inputs.contents(self.folder / name) for name in rest.split(" "))
+        return [str(key) for key in sorted({*one, *other}, key=str)
+                if len(one.get(key, ())) != len(other.get(key, ()))]  # fmt: skip
