@@ -5,6 +5,7 @@
     ## What it is about
     for mode, says                  the case is repeated for each of the indented lines below it
       slow_rank | rank 5 is slow
+    for mode = all | slow_rank      the same of one value
     $ sonde cluster -m {mode} -d DATA/ascend_pt/db/level1 -o out
     [1]                             the exit status, 0 where none is given
     + {says}                        a line of standard output has it, "- " none has it
@@ -95,6 +96,9 @@ class Reader:
             assert not line or line.startswith(("# ", "  ")), f"{self.file.name}: {line}"
             if line.startswith("  "):
                 self.texts[next(reversed(self.texts))] += " " + line.strip()
+        elif kind == "for" and " = " in text:
+            name, _, values = text.partition(" = ")
+            self.names, self.rows = [name], [[self.named(value)] for value in values.split(" | ")]
         elif kind == "for":
             self.names = text.split(", ")
         elif line.startswith("  "):
