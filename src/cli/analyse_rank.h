@@ -14,6 +14,7 @@
 #include "base/status.h"
 #include "importers/registry.h"
 #include "recipes/communication/arrivals.h"
+#include "recipes/request_time/request_time.h"
 #include "recipes/summary/summary.h"
 
 namespace sonde::cli {
@@ -27,6 +28,7 @@ struct AnalyseOptions {
   std::optional<bool> data_simplification = std::nullopt;
   // Existing deliverables next to the capture stay: only the summary is made.
   bool only_missing = false;
+  recipes::Objectives objectives = {};  // of a server's requests
 };
 
 struct AnalysedRank {

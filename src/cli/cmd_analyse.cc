@@ -41,6 +41,7 @@ struct AnalyseFlags {
   std::optional<bool> data_simplification;
   bool only_missing = false;
   bool keeps_clocks = false;
+  std::string objectives;
 };
 
 // The last `count` parts of a path.
@@ -203,6 +204,10 @@ Result<size_t> AnalyseApart(const std::vector<job::Trace>& captures, const Analy
 }
 
 Result<int> Analyse(const AnalyseFlags& options) {
+  recipes::Objectives objectives;
+  if (!options.objectives.empty()) {
+    SONDE_ASSIGN_OR_RETURN(objectives, recipes::ParseObjectives(options.objectives));
+  }
   SONDE_ASSIGN_OR_RETURN(const job::Job found, job::FindWholeJob(options.paths));
   NotifyOfJob(found);
   std::vector<TraceSource> servers;
@@ -220,7 +225,8 @@ Result<int> Analyse(const AnalyseFlags& options) {
                                    .output_folder = options.output_folder,
                                    .threads = base::AvailableThreads(),
                                    .data_simplification = options.data_simplification,
-                                   .only_missing = options.only_missing};
+                                   .only_missing = options.only_missing,
+                                   .objectives = objectives};
   SONDE_ASSIGN_OR_RETURN(const size_t failed, AnalyseApart(captures, options, all_options));
   const size_t failed_servers = AnalyseServers(servers, all_options);
   return failed == 0 && failed_servers == 0 ? kExitOk : kExitFailure;
@@ -248,6 +254,9 @@ CommandAction DeclareAnalyse(CLI::App& app) {
                "Skip captures that have their deliverables; the summary covers all");
   app.add_flag("--keep-clocks,--keep_clocks", options->keeps_clocks,
                "Compute waits of collectives without correcting clocks of hosts that disagree");
+  app.add_option("--slo", options->objectives,
+                 "Of a server: requests that miss one of these objectives are slow, as in "
+                 "ttft=500ms,itl=50ms,e2e=2s (default: those that take unusually long)");
   app.add_flag_function(
       "--data-simplification,--data_simplification,!--no-data-simplification",
       [options](int64_t count) { options->data_simplification = count > 0; },
@@ -265,7 +274,8 @@ Command AnalyseCommand() {
           .example =
               "sonde analyse ./profile\n"
               "sonde analyse ./profile --export-type text,db\n"
-              "sonde analyse ./profile --export-type kineto -o /tmp/traces",
+              "sonde analyse ./profile --export-type kineto -o /tmp/traces\n"
+              "sonde analyse ./profile --slo ttft=500ms,itl=50ms",
           .declare = &DeclareAnalyse};
 }
 

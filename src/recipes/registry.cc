@@ -21,6 +21,9 @@ namespace sonde::recipes {
   R(kCommunicationMatrix) \
   R(kTopModules)          \
   R(kServingSummary)      \
+  R(kRequestTime)         \
+  R(kRequestPath)         \
+  R(kLoopPause)           \
   R(kCoverage)            \
   R(kFinding)             \
   R(kDeviceGaps)          \

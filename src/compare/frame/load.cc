@@ -21,7 +21,7 @@ constexpr recipes::Needs kNeeds =
                    store::DeviceTaskPmuRow, store::CommunicationOpRow,
                    store::CommunicationTransitRow, store::CommunicationGroupRow,
                    store::MemoryEventRow, store::MemoryBlockRow, store::StepRow, store::RequestRow,
-                   store::EngineStepRow, store::RequestStepRow>()
+                   store::EngineStepRow, store::RequestStepRow, store::CounterRow>()
         .WithOrder()
         .WithBounds();
 

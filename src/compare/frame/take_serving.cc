@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "compare/frame/side.h"
+#include "recipes/request_time/request_time.h"
 #include "recipes/serving_summary/serving_summary.h"
 
 namespace sonde::compare {
@@ -12,6 +13,25 @@ void Add(std::string_view measure, const std::vector<int64_t>& times_ns, Side& s
   one.measure = measure;
   one.unit = "ms";
   for (const int64_t ns : times_ns) one.values.push_back(static_cast<double>(ns) / 1e6);
+}
+
+constexpr std::string_view kPartMeasures[] = {
+#define SONDE_REQUEST_PART(part, key, meaning) "part " #key,
+    SONDE_REQUEST_PARTS(SONDE_REQUEST_PART)
+#undef SONDE_REQUEST_PART
+};
+
+// The parts of the time of whole requests, which add up: where a change of E2E comes from.
+void AddParts(const recipes::TraceData& data, const Window& window, Side& side) {
+  std::vector<recipes::RequestTime> requests = recipes::ExplainRequests(*data.tables).requests;
+  std::erase_if(requests, [&](const auto& one) { return !window.Has(one.row->ts); });
+  std::stable_sort(requests.begin(), requests.end(),
+                   [](const auto& a, const auto& b) { return a.row->ts < b.row->ts; });
+  for (size_t i = 0; i < recipes::kRequestParts; ++i) {
+    std::vector<int64_t> times_ns;
+    for (const auto& one : requests) times_ns.push_back(one.parts.ns[i]);
+    Add(kPartMeasures[i], times_ns, side);
+  }
 }
 
 }  // namespace
@@ -41,6 +61,7 @@ void TakeServing(const recipes::TraceData& data, Side& side) {
   }
   Add("engine step", steps_ns, side);
   if (!batches.values.empty()) side.serving.push_back(std::move(batches));
+  AddParts(data, window, side);
 }
 
 }  // namespace sonde::compare

@@ -105,6 +105,14 @@ TEST(RequestsTest, ASessionGivesTimesOfItsRequests) {
   EXPECT_EQ(values["engine step"], std::vector<double>{3});
   EXPECT_EQ(values["batch"], std::vector<double>{5});
   EXPECT_FALSE(values.contains("queue"));
+  // Parts are of the whole request alone, and add up.
+  double parts_ms = 0;
+  for (const auto& [measure, list] : values) {
+    if (!measure.starts_with("part ")) continue;
+    ASSERT_EQ(list.size(), 1U) << measure;
+    parts_ms += list[0];
+  }
+  EXPECT_DOUBLE_EQ(parts_ms, 50);
 }
 
 // An operator keeps a block all the time, another one has one that is freed and asked for again.

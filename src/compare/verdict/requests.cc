@@ -19,6 +19,10 @@ std::vector<double> BlocksOf(const std::vector<double>& values) {
   return means;
 }
 
+bool HasTime(const std::vector<double>& values) {
+  return std::any_of(values.begin(), values.end(), [](double value) { return value != 0; });
+}
+
 // Interpolated linearly, as in the summary of a server.
 std::vector<double> PercentilesOf(std::vector<double> values) {
   std::sort(values.begin(), values.end());
@@ -44,6 +48,8 @@ std::vector<RequestMeasure> CompareRequests(const Side& base, const Side& compar
         [&](const ServingValues& values) { return values.measure == of_base.measure; });
     if (other == comparison.serving.end()) continue;
     const std::vector<double>* sides[] = {&of_base.values, &other->values};
+    // Parts of the requests' time that neither has.
+    if (!HasTime(*sides[0]) && !HasTime(*sides[1])) continue;
     const Stage judged = JudgeStage(of_base.measure, BlocksOf(*sides[0]), BlocksOf(*sides[1]));
     RequestMeasure& measure = measures.emplace_back();
     measure.measure = of_base.measure;

@@ -8,6 +8,7 @@
 #include "base/host/fixed.h"
 #include "base/strings.h"
 #include "exporters/format/result_sinks.h"
+#include "recipes/finding/finding.h"
 
 namespace sonde::exporters {
 namespace {
@@ -17,7 +18,6 @@ using base::Fixed;
 using recipes::BatchKind;
 using recipes::Distribution;
 using recipes::ServingSummary;
-using recipes::SlowRequest;
 
 std::string Ms(double ns) { return Fixed(ns / 1e6, 3); }
 
@@ -108,17 +108,29 @@ void RenderBatches(const ServingSummary& summary, std::string& out) {
   RenderSpeculation(summary, out);
 }
 
+void RenderCauses(const ServingSummary& summary, std::string& out) {
+  if (summary.times.causes.empty()) return;
+  out += "\n";
+  for (const recipes::SlowCause& cause : summary.times.causes) {
+    const std::vector<std::string> words = recipes::CauseParts(summary.times, cause);
+    out += Concat("  ",
+                  recipes::FilledText(words[0], {words.begin() + 1, words.end()},
+                                      recipes::Language::kEnglish),
+                  "\n");
+  }
+}
+
 void RenderSlowest(const ServingSummary& summary, size_t count, std::string& out) {
   constexpr size_t kIdWidth = 44;
   if (summary.slowest.empty()) return;
   out += "\n" + Line("slowest requests", kIdWidth, {"ms", "tokens", "  why"});
   for (size_t i = 0; i < std::min(count, summary.slowest.size()); ++i) {
-    const SlowRequest& request = summary.slowest[i];
-    std::string line =
-        Line(request.name, kIdWidth,
-             {Ms(static_cast<double>(request.e2e_ns)), std::to_string(request.output_tokens)});
+    const recipes::RequestTime& request = summary.times.requests[summary.slowest[i]];
+    std::string line = Line(
+        request.name, kIdWidth,
+        {Ms(static_cast<double>(request.client_ns)), std::to_string(request.row->output_tokens)});
     line.pop_back();
-    out += Concat(line, "  ", request.reason, "\n");
+    out += Concat(line, "  ", recipes::ReasonOf(request), "\n");
   }
 }
 
@@ -130,6 +142,7 @@ std::string RenderServing(const ServingSummary& summary, bool is_long) {
   RenderTotals(summary, out);
   RenderLatencies(summary, out);
   RenderBatches(summary, out);
+  RenderCauses(summary, out);
   RenderSlowest(summary, is_long ? summary.slowest.size() : kShort, out);
   return out;
 }

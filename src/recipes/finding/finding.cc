@@ -14,6 +14,7 @@
 #include "recipes/finding/slow_rank.h"
 #include "recipes/meaning/meaning.h"
 #include "recipes/recipe.h"
+#include "recipes/request_time/request_time.h"
 #include "recipes/serving_summary/serving_summary.h"
 
 namespace sonde::recipes {
@@ -146,27 +147,21 @@ void AddCopies(const DeviceView& view, std::vector<Finding>& findings) {
 
 void AddSlowRequests(const DeviceView& view, std::vector<Finding>& findings) {
   if (view.data->tables == nullptr || !HasServing(*view.data->tables)) return;
-  const ServingSummary summary = SummariseServing(*view.data->tables);
-  double median_ns = 0;
-  for (const Distribution& one : summary.latencies) {
-    if (one.name == "E2E") median_ns = one.p50_ns;
-  }
-  for (const SlowRequest& request : summary.slowest) {
-    const auto ns = static_cast<double>(request.e2e_ns);
-    if (ns <= median_ns) continue;
+  const RequestTimes times = ExplainRequests(*view.data->tables);
+  for (const SlowCause& cause : times.causes) {
+    const std::string_view part = KeyOfPart(cause.part);
+    std::vector<std::string> words = CauseParts(times, cause);
     Finding finding;
     finding.rule = "slow_request";
     finding.severity = "info";
-    finding.confidence = 0.5;  // parts of a request may overlap
-    finding.subject = request.name;
-    finding.value = ns / 1e6;
+    finding.subject = part;
+    finding.value = static_cast<double>(cause.p99_ns) / 1e6;
     finding.unit = "ms";
-    finding.limit = median_ns / 1e6;
-    finding.text_key = finding.rule;
-    finding.arguments = {request.name, Fixed(finding.value, 1),
-                         Concat("@", base::Join(request.reason_parts, "|"))};
-    finding.evidence = Concat("SELECT * FROM request WHERE name = '",
-                              base::ReplaceAll(request.name, "'", "''"), "'");
+    finding.limit = static_cast<double>(cause.p99_without_ns) / 1e6;
+    finding.text_key = words[0];
+    finding.arguments.assign(words.begin() + 1, words.end());
+    finding.evidence = Concat("SELECT * FROM request_time WHERE is_slow = 1 AND '", part,
+                              "' IN (why, why_next) ORDER BY client_ns DESC");
     findings.push_back(std::move(finding));
   }
 }

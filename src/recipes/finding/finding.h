@@ -62,7 +62,7 @@ SONDE_RESULT(FindingRow, kFinding, "finding", SONDE_COLUMNS_FINDING,
 inline constexpr Needs kFindingNeeds =
     Reads<store::RequestRow, store::EngineStepRow, store::RequestStepRow, store::CommunicationOpRow,
           store::CommunicationGroupRow, store::FlowRow, store::StepRow, store::SliceRow,
-          store::FrameworkOpRow, store::DeviceTaskRow>()
+          store::FrameworkOpRow, store::DeviceTaskRow, store::CounterRow>()
         .WithDeviceTimes();
 
 // The text of a key; "" where there is none. Advice of import issues is its own key.

@@ -112,11 +112,13 @@ TEST(FindingTexts, NounsAgreeWithTheirNumber) {
 }
 
 TEST(FindingTexts, AnArgumentMayBeAText) {
-  const std::vector<std::string> arguments = {"r7", "90.0", "@slow_request.queue|40.0 ms"};
-  EXPECT_EQ(FilledText("slow_request", arguments, Language::kEnglish),
-            "request r7 took 90.0 ms: queued for 40.0 ms");
-  EXPECT_EQ(FilledText("slow_request", arguments, Language::kChinese),
-            "请求 r7 用了 90.0 ms：排队 40.0 ms");
+  const std::vector<std::string> arguments = {"@request_cause.queue|40.0 ms",
+                                              "@request_cause.rank_wait|1.50 s|3"};
+  EXPECT_EQ(FilledText("request_reason.two", arguments, Language::kEnglish),
+            "waited 40.0 ms longer in the engine's queue, and waited 1.50 s for rank 3, for which "
+            "the other ranks waited");
+  EXPECT_EQ(FilledText("request_reason.two", arguments, Language::kChinese),
+            "在引擎队列中多等了 40.0 ms，并且等待 rank 3 1.50 s，其他 rank 也在等它");
   EXPECT_EQ(FilledText("no such key", {}, Language::kEnglish), "");
 }
 

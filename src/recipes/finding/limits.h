@@ -22,7 +22,17 @@ inline constexpr Limit kDeliveredShare = {
 inline constexpr Limit kDeliveredUs = {100, "us",
                                        "and what is less than this changes no conclusion"};
 inline constexpr Limit kReasonShare = {
-    0.25, "", "a part of a request that is less than a quarter of it does not explain it"};
+    0.5, "", "a part that explains less than half of an excess does not explain it alone"};
+inline constexpr Limit kSlowSpreads = {
+    6, "", "spreads above the usual: of normally distributed requests one of a thousand million"};
+inline constexpr Limit kSlowRequestShare = {
+    1, "",
+    "of its usual time longer: neighbours on a busy machine caused 0.9 where nothing was planted"};
+inline constexpr Limit kSlowTtftShare = {1, "", "the same of the time to the first token: twice"};
+inline constexpr Limit kSlowPauseShare = {2, "", "the same of the longest pause: three times"};
+inline constexpr Limit kSlowRequestMs = {20, "ms", "a reader of the answer notices no less"};
+inline constexpr Limit kSlowTtftMs = {50, "ms", "the same before the first token"};
+inline constexpr Limit kSlowPauseMs = {100, "ms", "the same between two tokens"};
 inline constexpr Limit kCoverageShare = {
     0.99, "", "of what a summary speaks for; what is missing below it may change its figures"};
 inline constexpr Limit kCopiesShare = {

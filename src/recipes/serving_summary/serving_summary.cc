@@ -1,13 +1,12 @@
 #include "recipes/serving_summary/serving_summary.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <numeric>
 #include <utility>
 
 #include "base/strings.h"
-#include "recipes/serving_summary/slow_requests.h"
+#include "recipes/request_time/usual.h"
 
 namespace sonde::recipes {
 namespace {
@@ -15,16 +14,6 @@ namespace {
 using store::EngineStepRow;
 using store::RequestRow;
 using store::RequestStepRow;
-
-// `values` ascending.
-double Quantile(const std::vector<int64_t>& values, double share) {
-  if (values.empty()) return 0;
-  const double place = share * static_cast<double>(values.size() - 1);
-  const auto below = static_cast<size_t>(std::floor(place));
-  const size_t above = std::min(below + 1, values.size() - 1);
-  const auto low = static_cast<double>(values[below]);
-  return low + (static_cast<double>(values[above]) - low) * (place - static_cast<double>(below));
-}
 
 Distribution Describe(std::string_view name, std::vector<int64_t> values) {
   std::sort(values.begin(), values.end());
@@ -34,9 +23,9 @@ Distribution Describe(std::string_view name, std::vector<int64_t> values) {
   if (values.empty()) return result;
   const double sum = std::accumulate(values.begin(), values.end(), 0.0);
   result.mean_ns = sum / static_cast<double>(values.size());
-  result.p50_ns = Quantile(values, 0.5);
-  result.p90_ns = Quantile(values, 0.9);
-  result.p99_ns = Quantile(values, 0.99);
+  result.p50_ns = QuantileOf(values, 0.5);
+  result.p90_ns = QuantileOf(values, 0.9);
+  result.p99_ns = QuantileOf(values, 0.99);
   result.max_ns = static_cast<double>(values.back());
   return result;
 }
@@ -170,13 +159,14 @@ ServingTimes TimesOf(const store::RowTables& tables, int64_t begin_ns, int64_t e
   }
   std::stable_sort(arrived.begin(), arrived.end(),
                    [](const RequestRow* a, const RequestRow* b) { return a->ts < b->ts; });
+  const std::vector<Interval> pauses = LoopPauses(tables);
   ServingTimes times;
   for (const RequestRow* row : arrived) {
     const Fate fate = FateOf(*row, NameIn(tables, row->finish_reason));
     if (fate == Fate::kWhole || fate == Fate::kOpen) {
       Keep(row->ttft_ns, times.ttft);
       Keep(row->queue_ns, times.queue);
-      Keep(row->loop_lag_ns, times.loop_lag);
+      times.loop_lag.push_back(WaitBeforeArrival(*row, pauses));
     }
     if (fate != Fate::kWhole) continue;
     Keep(row->tpot_ns, times.tpot);
@@ -186,7 +176,7 @@ ServingTimes TimesOf(const store::RowTables& tables, int64_t begin_ns, int64_t e
   return times;
 }
 
-ServingSummary SummariseServing(const store::RowTables& tables) {
+ServingSummary SummariseServing(const store::RowTables& tables, const Objectives& objectives) {
   ServingSummary summary;
   AddRequests(tables.Rows<RequestRow>(), tables, summary);
   const std::vector<EngineStep> steps = RunningSteps(tables.Rows<EngineStepRow>());
@@ -194,15 +184,17 @@ ServingSummary SummariseServing(const store::RowTables& tables) {
   for (const RequestStepRow& part : tables.Rows<RequestStepRow>()) {
     summary.drafts += part.drafted_tokens > 0 ? 1 : 0;
   }
-  std::vector<SlowRequest> all = ExplainRequests(tables, steps);
+  summary.times = ExplainRequests(tables, objectives);
+  const std::vector<RequestTime>& all = summary.times.requests;
   std::vector<int64_t> interference;
-  for (const SlowRequest& request : all) interference.push_back(request.interference_ns);
+  for (const RequestTime& one : all) interference.push_back(one.parts[RequestPart::kOtherPrefill]);
   summary.interference = Describe("Prefill interference", std::move(interference));
   constexpr size_t kShown = 10;
-  std::stable_sort(all.begin(), all.end(),
-                   [](const SlowRequest& a, const SlowRequest& b) { return a.e2e_ns > b.e2e_ns; });
-  all.resize(std::min(all.size(), kShown));
-  summary.slowest = std::move(all);
+  summary.slowest.resize(all.size());
+  std::iota(summary.slowest.begin(), summary.slowest.end(), size_t{0});
+  std::stable_sort(summary.slowest.begin(), summary.slowest.end(),
+                   [&](size_t a, size_t b) { return all[a].client_ns > all[b].client_ns; });
+  summary.slowest.resize(std::min(all.size(), kShown));
   return summary;
 }
 

@@ -6,11 +6,9 @@
 // between them), E2E from arrival to the end. Quantiles interpolate linearly. Only whole requests
 // count (arrival and end recorded, not cut), except for ITL and batches, and for TTFT and queue,
 // which requests that still ran at the end have, too. Loop lag is the time before the arrival in
-// which the front-end's event loop was late; it is in none of the others.
-// An engine step runs from its begin, or the end of the step before where that is later (steps are
-// prepared ahead), to its end. Prefill interference of a request: the time that steps with prompts
-// of others took between two of its tokens, less a usual step without prompts where the step gave
-// it a token, too. Units: nanoseconds. Pure, any thread.
+// which its client waited for the front-end's event loop; it is in none of the others. Why a
+// request was slow: request_time.h, which has the parts of its time, too. Prefill interference is
+// its part of prompts of others. Units: nanoseconds. Pure, any thread.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "recipes/request_time/request_time.h"
 #include "recipes/trace/device_view.h"
 #include "store/result_info.h"
 #include "store/row_tables.h"
@@ -41,26 +40,6 @@ struct BatchKind {
   double mean_requests = 0;
   double mean_tokens = 0;
   double mean_ns = 0;
-};
-
-// Where the time of a request went; parts may overlap.
-struct SlowRequest {
-  std::string name;
-  int64_t e2e_ns = 0;
-  int64_t loop_lag_ns = 0;       // before all of that
-  int64_t front_end_ns = 0;      // from arrival until it was tokenized and sent to the engine
-  int64_t hand_over_ns = 0;      // until the engine took it, between two of its steps
-  int64_t queue_ns = 0;          // to its end where it left the queue only to end
-  int64_t prefill_ns = 0;        // from the queue's end to the first token, or to its end without
-  int64_t interference_ns = 0;   // waiting for prompts of others
-  int64_t long_step_ns = 0;      // the longest of its steps without prompts
-  int64_t communication_ns = 0;  // of the ranks, in its steps
-  int64_t host_gap_ns = 0;       // no engine step was running
-  int64_t preemptions = 0;
-  int64_t prompt_tokens = 0;
-  int64_t output_tokens = 0;
-  std::vector<std::string> reason_parts;  // key of the text and its arguments (finding/texts.inc)
-  std::string reason;                     // in English
 };
 
 struct ServingSummary {
@@ -87,8 +66,9 @@ struct ServingSummary {
   double max_kv_cache_usage = 0;
   std::vector<Distribution> latencies;  // TTFT, TPOT, ITL, E2E, queue, loop lag
   std::vector<BatchKind> batches;
-  Distribution interference;  // by request
-  std::vector<SlowRequest> slowest;
+  Distribution interference;    // by request
+  RequestTimes times;           // of all whole requests
+  std::vector<size_t> slowest;  // places in times.requests, the slowest first
 
   double PerSecond(int64_t count) const { return Rate(count, duration_ns); }
   double StepTokensPerSecond() const { return Rate(step_output_tokens, steps_duration_ns); }
@@ -114,8 +94,9 @@ struct ServingTimes {
 ServingTimes TimesOf(const store::RowTables& tables, int64_t begin_ns = INT64_MIN,
                      int64_t end_ns = INT64_MAX);
 
-// Uses request, engine_step, request_step, communication_op, step, flow and the names.
-ServingSummary SummariseServing(const store::RowTables& tables);
+// Uses request, engine_step, request_step, communication_op, step, flow, slice, counter, track and
+// the names.
+ServingSummary SummariseServing(const store::RowTables& tables, const Objectives& objectives = {});
 
 #define SONDE_COLUMNS_SERVING_SUMMARY(C)                                                   \
   C(section, Text, "", KeyOf("serving_section"), "total, rate, latency, batch, ...")       \

@@ -169,8 +169,6 @@ TEST_F(ServingSummaryTest, EveryRequestHasOneFate) {
   EXPECT_EQ(summary.latencies[5].name, "Loop lag");
   EXPECT_DOUBLE_EQ(summary.latencies[5].max_ns, 79.0 * kMs);
   EXPECT_DOUBLE_EQ(summary.AcceptanceLength(), 2);
-  EXPECT_EQ(summary.slowest.at(0).reason,
-            "before that, the front-end's event loop was late by at least 79.0 ms");
 }
 
 TEST_F(ServingSummaryTest, BatchesByTheirContents) {
@@ -183,109 +181,14 @@ TEST_F(ServingSummaryTest, BatchesByTheirContents) {
   EXPECT_DOUBLE_EQ(summary.batches[2].mean_tokens, 101);
 }
 
-TEST_F(ServingSummaryTest, ReasonsInWords) {
+TEST_F(ServingSummaryTest, SlowestFirstAndPromptsOfOthersApart) {
   const ServingSummary summary = SummariseServing(tables_);
   ASSERT_EQ(summary.slowest.size(), 2U);
-  const SlowRequest& first = summary.slowest[0];
+  const RequestTime& first = summary.times.requests.at(summary.slowest[0]);
   EXPECT_EQ(first.name, "first");
-  EXPECT_EQ(first.interference_ns, 90 * kMs);  // 100 ms less a usual step
-  EXPECT_EQ(first.reason, "waited 90.0 ms for prefills of other requests");
-  EXPECT_EQ(summary.slowest[1].reason, "long prefill: 100.0 ms for 100 tokens");
-}
-
-// Code was compiled in the fourth step; the second request came meanwhile.
-TEST(SlowRequests, StepsThatTakeLong) {
-  store::RowTables tables;
-  Add<store::NameRow>(tables, {{kFirst, "first"}, {kSecond, "second"}});
-  Add<store::EngineStepRow>(
-      tables, {Step(1, 0, 10, 1, 0), Step(2, 10, 20, 0, 1), Step(3, 20, 30, 0, 1),
-               Step(4, 30, 1'230, 0, 1), Step(5, 1'230, 1'240, 1, 0), Step(6, 1'240, 1'250, 0, 1)});
-  Add<store::RequestStepRow>(tables, {Part(0, 1, kPrefill, 10), Part(0, 2, kDecode, 20),
-                                      Part(0, 3, kDecode, 30), Part(0, 4, kDecode, 1'230),
-                                      Part(1, 5, kPrefill, 1'240), Part(1, 6, kDecode, 1'250)});
-  store::RequestRow first;
-  first.request_id = first.name = kFirst;
-  first.ts = first.tokenized_ts = first.queued_ts = first.scheduled_ts = 0;
-  first.first_token_ts = 10 * kMs;
-  first.last_token_ts = first.dur = 1'230 * kMs;
-  first.is_whole = 1;
-  store::RequestRow second = first;
-  second.request_id = second.name = kSecond;
-  second.ts = 100 * kMs;
-  second.tokenized_ts = 110 * kMs;
-  second.queued_ts = second.scheduled_ts = 1'230 * kMs;
-  second.first_token_ts = 1'240 * kMs;
-  second.last_token_ts = 1'250 * kMs;
-  second.dur = 1'150 * kMs;
-  Add<store::RequestRow>(tables, {first, second});
-  const ServingSummary summary = SummariseServing(tables);
-  ASSERT_EQ(summary.slowest.size(), 2U);
-  EXPECT_EQ(summary.slowest[0].reason, "one step took 1200.0 ms, the usual time is 10.0 ms");
-  EXPECT_EQ(summary.slowest[1].reason,
-            "the engine was busy for 1120.0 ms before it took the request");
-}
-
-// Two engines with a rank each, in steps of one number: the second one's rank communicates.
-TEST(SlowRequests, CommunicationIsThatOfTheEnginesOwnRanks) {
-  store::RowTables tables;
-  Add<store::NameRow>(tables, {{kFirst, "first"}, {kSecond, "second"}});
-  store::EngineStepRow steps[] = {Step(1, 0, 100, 0, 1), Step(1, 0, 100, 0, 1)};
-  store::StepRow ranks[2];
-  store::FlowRow flows[2];
-  store::RequestRow requests[2];
-  store::RequestStepRow parts[] = {Part(0, 1, kDecode, 100), Part(1, 1, kDecode, 100)};
-  for (int32_t i = 0; i < 2; ++i) {
-    steps[i].engine = requests[i].engine = parts[i].engine = i;
-    steps[i].slice_id = flows[i].slice_out = 10 + i;
-    ranks[i].slice_id = flows[i].slice_in = 20 + i;
-    ranks[i].process_id = 5 + i;
-    requests[i].request_id = requests[i].name = i;
-    requests[i].ts = 0;
-    requests[i].scheduled_ts = requests[i].first_token_ts = 0;
-    requests[i].output_tokens = 1;
-    requests[i].last_token_ts = requests[i].dur = 100 * kMs;
-    requests[i].is_whole = 1;
-  }
-  store::CommunicationOpRow operation;
-  operation.process_id = 6;
-  operation.step_id = 1;
-  operation.dur = 40 * kMs;
-  Add<store::EngineStepRow>(tables, {steps[0], steps[1]});
-  Add<store::StepRow>(tables, {ranks[0], ranks[1]});
-  Add<store::FlowRow>(tables, {flows[0], flows[1]});
-  Add<store::RequestRow>(tables, {requests[0], requests[1]});
-  Add<store::RequestStepRow>(tables, {parts[0], parts[1]});
-  Add<store::CommunicationOpRow>(tables, {operation});
-  const ServingSummary summary = SummariseServing(tables);
-  ASSERT_EQ(summary.slowest.size(), 2U);
-  EXPECT_EQ(summary.slowest[0].communication_ns, 0);
-  EXPECT_EQ(summary.slowest[1].communication_ns, 40 * kMs);
-  EXPECT_EQ(summary.slowest[1].reason, "ranks communicated for 40.0 ms");
-}
-
-// An embedding, and a request whose client left before the engine had room for it.
-TEST(SlowRequests, RequestsWithoutTokens) {
-  store::RowTables tables;
-  Add<store::NameRow>(tables, {{kFirst, "first"}, {kSecond, "second"}});
-  Add<store::EngineStepRow>(tables, {Step(1, 10, 60, 1, 0)});
-  Add<store::RequestStepRow>(tables, {Part(0, 1, kPrefill, 60)});
-  store::RequestRow first;
-  first.request_id = first.name = kFirst;
-  first.ts = first.tokenized_ts = first.queued_ts = 0;
-  first.scheduled_ts = 10 * kMs;
-  first.queue_ns = 10 * kMs;
-  first.dur = 70 * kMs;
-  first.prompt_tokens = 3;
-  first.is_whole = 1;
-  store::RequestRow second = first;
-  second.request_id = second.name = kSecond;
-  second.scheduled_ts = second.queue_ns = -1;
-  second.dur = 40 * kMs;
-  Add<store::RequestRow>(tables, {first, second});
-  const ServingSummary summary = SummariseServing(tables);
-  ASSERT_EQ(summary.slowest.size(), 2U);
-  EXPECT_EQ(summary.slowest[0].reason, "long prefill: 60.0 ms for 3 tokens");
-  EXPECT_EQ(summary.slowest[1].reason, "queued for 40.0 ms");
+  EXPECT_EQ(first.client_ns, 150 * kMs);
+  EXPECT_EQ(summary.interference.count, 2);
+  EXPECT_GT(summary.interference.max_ns, 0);
 }
 
 TEST_F(ServingSummaryTest, NothingServedIsNoMistake) {

@@ -74,9 +74,17 @@ void WriteServing(const ServingSummary& summary, store::RowSink& sink) {
     rows.Add("batch", kind.name, "mean", kind.mean_ns / 1e6, "ms");
   }
   rows.AddDistribution("interference", summary.interference);
-  for (const SlowRequest& request : summary.slowest) {
-    rows.Add("slowest", request.name, request.reason, static_cast<double>(request.e2e_ns) / 1e6,
-             "ms");
+  for (const SlowCause& cause : summary.times.causes) {
+    const std::string_view part = KeyOfPart(cause.part);
+    rows.Add("cause", part, "requests", static_cast<double>(cause.requests), "");
+    rows.Add("cause", part, "wait", static_cast<double>(cause.wait_ns) / 1e6, "ms");
+    rows.Add("cause", part, "P99", static_cast<double>(cause.p99_ns) / 1e6, "ms");
+    rows.Add("cause", part, "P99 without", static_cast<double>(cause.p99_without_ns) / 1e6, "ms");
+  }
+  for (const size_t place : summary.slowest) {
+    const RequestTime& request = summary.times.requests[place];
+    const std::string reason = ReasonOf(request);
+    rows.Add("slowest", request.name, reason, static_cast<double>(request.client_ns) / 1e6, "ms");
   }
 }
 
@@ -90,7 +98,7 @@ extern const Recipe kServingSummaryRecipe;
 constexpr Recipe kServingSummaryRecipe = {
     &kServingSummary,
     Reads<store::RequestRow, store::EngineStepRow, store::RequestStepRow, store::CommunicationOpRow,
-          store::FlowRow, store::StepRow>(),
+          store::FlowRow, store::StepRow, store::SliceRow, store::CounterRow>(),
     &RunServingTable};
 
 }  // namespace sonde::recipes

@@ -1,0 +1,43 @@
+// The path of a request through the server: what its client waited for at each moment.
+//
+// While a piece of its output is on its way to the client, the client waits for that, whatever the
+// engine does meanwhile; else for the engine. So prefill and decode end where the engine ended
+// them. Units: nanoseconds. Pure, any thread.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "recipes/request_time/parts.h"
+#include "recipes/request_time/steps.h"
+
+namespace sonde::recipes {
+
+// Pieces of a path follow one another without a gap.
+struct PathPiece {
+  int64_t begin_ns = 0;
+  int64_t end_ns = 0;
+  RequestPart part = RequestPart::kUnexplained;
+};
+
+// What was recorded of the session, for the paths of its requests.
+struct ServedSession {
+  const store::RowTables* tables = nullptr;
+  std::vector<EngineStep> steps;
+  std::vector<StepTime> times;   // parallel to steps
+  std::vector<Interval> pauses;  // of the front-end's event loop
+
+  static ServedSession Of(const store::RowTables& tables);
+  // Of request_step, by request.
+  std::vector<std::vector<const store::RequestStepRow*>> parts_of_requests;
+};
+
+// How long the client of a request waited at most before the application saw it.
+int64_t WaitBeforeArrival(const store::RequestRow& row, const std::vector<Interval>& pauses);
+
+// Of a whole request: from its arrival, less the wait before that, to its end.
+std::vector<PathPiece> PathOf(const ServedSession& session, const store::RequestRow& row);
+
+PartTimes SumOf(const std::vector<PathPiece>& path);
+
+}  // namespace sonde::recipes
