@@ -8,6 +8,7 @@ import asyncio
 import dataclasses
 import inspect
 import os
+import socket
 import subprocess
 import sys
 import time
@@ -357,6 +358,62 @@ def test_what_a_request_had_before_the_session(recorder, counts, reported):
             state.make_request_output([7], None, None, None)
     assert [mark["output_tokens"] for mark in marks(recorder, "request known")] == reported
     assert [call[1:2] for call in recorder.reported].count(("sonde.token 1",)) == 2
+
+
+class Connection(asyncio.Protocol):
+    """Adds to `seen` how long its first bytes waited for the loop."""
+
+    def __init__(self, lag, seen):
+        self.lag, self.seen, self.transport = lag, seen, None
+
+    def connection_made(self, transport):
+        self.transport = transport
+
+    def receive(self):
+        """Stands for what a server gives the application."""
+
+    def data_received(self, data):
+        loop = asyncio.get_running_loop()
+        # Servers call the application in a task of its own, after our appointment.
+        loop.call_soon(lambda: self.seen.append(self.lag.waited_ns(self.receive)))
+        loop.call_soon(lambda: self.seen.append(self.lag.now_ns()))
+
+
+@pytest.mark.parametrize("is_new", [False, True])
+def test_who_came_during_a_pause_has_waited(recorder, is_new):
+    seen = []
+
+    async def main():
+        lag, loop = LoopLag(), asyncio.get_running_loop()
+        server = await loop.create_server(lambda: Connection(lag, seen), "127.0.0.1", 0)
+        address = server.sockets[0].getsockname()
+        lag.start(loop)
+        client = socket.socket()
+        if not is_new:
+            client.connect(address)
+        await asyncio.sleep(0.05)  # it is accepted
+        begin = time.monotonic()
+        time.sleep(0.1)
+        if is_new:
+            client.connect(address)
+        asked = time.monotonic()
+        client.sendall(b"POST")
+        time.sleep(0.2)
+        while len(seen) < 2:
+            await asyncio.sleep(0)
+        waited = time.monotonic() - asked, time.monotonic() - begin
+        lag.stop()
+        client.close()
+        server.close()
+        return waited
+
+    waited_s, paused_s = asyncio.run(main())
+    exact_ns, most_ns = seen
+    # The kernel counts in ticks.
+    assert 190e6 <= exact_ns <= waited_s * 1e9 + 5e6
+    assert 270e6 <= most_ns <= paused_s * 1e9
+    later = LoopLag()
+    assert later.now_ns() == 0 and later.waited_ns(None) == 0
 
 
 def test_a_loop_that_is_busy_is_late(recorder):

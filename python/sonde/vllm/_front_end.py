@@ -32,10 +32,10 @@ _current: "contextvars.ContextVar[Optional[_HttpRequest]]" = contextvars.Context
 class _HttpRequest:
     """One call of the API: its requests in the engine are known once the prompt is tokenized."""
 
-    def __init__(self, native: _native.Recorder) -> None:
+    def __init__(self, native: _native.Recorder, receive: Any = None) -> None:
         self._arrival_ns = time.monotonic_ns()
         #: What its client had waited for the loop before.
-        self.lag_ns = lag.now_ns()
+        self.waited_ns = lag.waited_ns(receive)
         self.range = _marks.start(native, "request")
         self.keys: list[int] = []
 
@@ -56,7 +56,7 @@ class RequestTimes:
         if native is None or is_profiling or scope.get("method") != "POST":
             await self._app(scope, receive, send)
             return
-        request = _HttpRequest(native)
+        request = _HttpRequest(native, receive)
         token = _current.set(request)
         streams = False
 
@@ -224,7 +224,7 @@ def _record_arrival(native: _native.Recorder, request: Any) -> None:
     if http is not None:
         http.keys.append(key)
         facts["range"] = http.range
-        facts["loop_lag_ns"] = http.lag_ns
+        facts["waited_ns"] = http.waited_ns
     facts.update(_settings_of(request))
     _marks.mark(native, "request arrived", facts)
 

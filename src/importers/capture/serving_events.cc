@@ -155,7 +155,9 @@ class Finder {
     if (key == "prompt_tokens") fact.prompt_tokens = value;
     if (key == "output_tokens") fact.output_tokens = value;
     if (key == "preemptions") fact.preemptions = value;
-    if (key == "loop_lag_ns") fact.loop_lag_ns = value;
+    if (key == "waited_ns") fact.loop_lag_ns = value;
+    // Of older recorders, which reported 0 after most pauses.
+    if (key == "loop_lag_ns" && value > 0) fact.loop_lag_ns = value;
     if (key == "max_tokens") fact.max_tokens = value;
     if (key == "range") {
       const auto slice = slice_of_span_.find(static_cast<uint64_t>(value));
