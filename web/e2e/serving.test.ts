@@ -72,7 +72,14 @@ function tables(zero: number): [RegExp, string, Row[]][] {
       ],
     ],
     [/FROM step t JOIN device_task/, "rank slice_id name dur", [[0, 0, "aten::mm", 2 * MS]]],
-    [/slice_id, name, ts, dur, queued_ts - ts/, "slice_id name", requests.map((row) => [0, row[1]!])],
+    [/FROM request r LEFT JOIN request_time/, "slice_id name why", requests.map((row) => [0, row[1]!, "as usual"])],
+    [/FROM loop_pause/, "ts dur", [[zero + 20 * MS, 50 * MS]]],
+    [
+      /FROM request_path WHERE dur_ns/,
+      "request_id part label ts dur",
+      [[3, "event_loop", "event loop", zero + 20 * MS, 30 * MS]],
+    ],
+    [/FROM request_path WHERE request_id/, "part dur", [["event loop", 30 * MS]]],
   ];
 }
 
@@ -92,7 +99,7 @@ it("leads from the requests to the operators of a step", async () => {
       const [, names, rows] = answers.find(([pattern]) => pattern.test(sql)) ?? [null, "none", []];
       const columns = names
         .split(" ")
-        .map((name) => ({ name, type: /name|phase|reason/.test(name) ? "text" : "integer" }));
+        .map((name) => ({ name, type: /name|phase|reason|why|part|label/.test(name) ? "text" : "integer" }));
       return route.fulfill({ json: { columns, rows, complete: true, elapsed: 1 } });
     });
     await opened.go("view=serving");
@@ -104,6 +111,11 @@ it("leads from the requests to the operators of a step", async () => {
     await opened.shot("serving");
     await page.getByRole("button", { name: /ITL/ }).click();
     await expect.poll(() => facts.innerText()).toContain("10.00 ms · 10.00 ms");
+    await page.getByTestId("loop-pause").waitFor();
+    await expect.poll(() => page.locator("[data-request='3'] path").getAttribute("data-part")).toBe("event_loop");
+    await page.getByTestId("serving-requests").getByText("as usual").first().waitFor();
+    await page.getByTestId("serving-p99").click();
+    await page.getByTestId("request-path").getByText("event loop").waitFor();
     await page.locator("[data-request='3']").click();
     await expect.poll(() => page.getByTestId("request-others").innerText()).toContain("cmpl-7 · 9.000 ms");
     await page.getByTestId("request-steps").getByRole("button").nth(1).click();

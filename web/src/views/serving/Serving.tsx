@@ -25,6 +25,7 @@ import {
   tokenRate,
   tokenStatement,
 } from "./requests";
+import { colorOfPart, partsStatement, pauseStatement, requestAt, waitStatement, waitsOf, whyStatement } from "./paths";
 import { Waterfall } from "./Waterfall";
 
 const WITH_REQUESTS = { sql: "SELECT DISTINCT trace FROM request", trace: -1 };
@@ -37,6 +38,14 @@ function valuesOf(requests: readonly Request[], measure: Measure): number[] {
   if (measure === "TPOT") return known(requests.map((request) => request.tpot));
   if (measure === "ITL") return interTokenTimes(requests);
   return requests.filter((request) => request.ended).map((request) => request.end - request.ts);
+}
+
+/** Of one request what the measure shows; of the times between its tokens the longest. */
+function valueOf(request: Request, measure: Measure): number | null {
+  if (measure === "TTFT") return request.ttft;
+  if (measure === "TPOT") return request.tpot;
+  if (measure === "E2E") return request.ended ? request.end - request.ts : null;
+  return interTokenTimes([request]).reduce<number | null>((most, time) => Math.max(most ?? 0, time), null);
 }
 
 function useDetail(name: string): [string, (value: string) => void] {
@@ -91,6 +100,10 @@ function Server({ trace, select }: { trace: number; select: React.ReactNode }) {
   const table = useTable({ sql: requestStatement(base), trace, limit: 100_000 });
   const tokens = useTable({ sql: tokenStatement(base), trace, limit: 100_000 });
   const steps = useTable({ sql: stepStatement(base), trace, limit: 100_000 });
+  const language = useAppState((s) => s.language);
+  const waits = useTable({ sql: waitStatement(base, language), trace, limit: 20_000 });
+  const pauses = useTable({ sql: pauseStatement(base), trace, limit: 2_000 });
+  const waitsOfRequests = useMemo(() => waitsOf(waits.data ?? null), [waits.data]);
   const requests = useMemo(
     () => (table.data ? requestsOf(table.data, tokens.data ?? null) : []),
     [table.data, tokens.data],
@@ -130,7 +143,7 @@ function Server({ trace, select }: { trace: number; select: React.ReactNode }) {
         <span className="grow" />
         {select}
       </div>
-      {[table, tokens, steps].map((answer, i) => (
+      {[table, tokens, steps, waits, pauses].map((answer, i) => (
         <Failure key={i} of={answer} />
       ))}
       <div className="columns" style={{ flex: 1.2 }}>
@@ -144,16 +157,26 @@ function Server({ trace, select }: { trace: number; select: React.ReactNode }) {
                   ["queued", theme.free],
                   ["prefill", theme.communication],
                   ["decode", theme.computing],
+                  ["loop", colorOfPart("event_loop", theme)],
+                  ["delivery", colorOfPart("delivery", theme)],
+                  ["prefills", colorOfPart("other_prefill", theme)],
+                  ["slow", colorOfPart("engine", theme)],
                 ] as const
               ).map(([name, color]) => (
-                <span key={name} title={name === "arriving" ? t("serving.arriving.help") : undefined}>
+                <span key={name} title={name === "arriving" || name === "slow" ? t(`serving.${name}.help`) : undefined}>
                   <i style={{ background: color }} />
                   {t(`serving.${name}`)}
                 </span>
               ))}
             </span>
           </div>
-          <Waterfall requests={requests} selected={selected} onSelect={(id) => setRequest(String(id))} />
+          <Waterfall
+            requests={requests}
+            waits={waitsOfRequests}
+            pauses={pauses.data?.rows.map(([ts, dur]) => [Number(ts), Number(ts) + Number(dur)]) ?? []}
+            selected={selected}
+            onSelect={(id) => setRequest(String(id))}
+          />
         </div>
         <div className="column">
           <div className="toolbar">
@@ -164,6 +187,15 @@ function Server({ trace, select }: { trace: number; select: React.ReactNode }) {
                 ? ` · P90 ${formatDuration(percentile(values, 0.9))} · ${t("column.max")} ${formatDuration(percentile(values, 1))}`
                 : ""}
             </span>
+            {values.length > 0 && (
+              <button
+                data-testid="serving-p99"
+                title={t("serving.p99.help")}
+                onClick={() => setRequest(String(requestAt(requests, (one) => valueOf(one, measure), 0.99) ?? ""))}
+              >
+                P99 {formatDuration(percentile(values, 0.99))}
+              </button>
+            )}
           </div>
           <div className="chart fills">
             {values.length === 0 && <p className="hint">{t("serving.novalues")}</p>}
@@ -248,12 +280,20 @@ function Load({ steps }: { steps: TableMessage }) {
   );
 }
 
-const REQUESTS =
-  "SELECT slice_id, name, ts, dur, queued_ts - ts AS before_queue_ns, queue_ns, ttft_ns, tpot_ns, prompt_tokens, cached_tokens, output_tokens, preemptions, finish_reason, is_whole FROM request ORDER BY ts";
-
 function RequestTable({ trace }: { trace: number }) {
-  const table = useTable({ sql: REQUESTS, trace, limit: 20_000 });
-  return <DataTable name="requests" answer={table} trace={trace} sql={REQUESTS} testId="serving-requests" />;
+  const sql = whyStatement(useAppState((s) => s.language));
+  const table = useTable({ sql, trace, limit: 20_000 });
+  return <DataTable name="requests" answer={table} trace={trace} sql={sql} testId="serving-requests" />;
+}
+
+/** The path of a request by its parts; a row leads to the longest piece in the timeline. */
+function Path({ trace, request }: { trace: number; request: number }) {
+  const sql = partsStatement(
+    request,
+    useAppState((s) => s.language),
+  );
+  const table = useTable({ sql, trace, limit: 100 });
+  return <DataTable name="request-path" answer={table} trace={trace} sql={sql} testId="request-path" />;
 }
 
 /** The engine steps of a request; of a step what each rank did. */
@@ -305,7 +345,10 @@ function OneRequest({ trace, request, onClose }: { trace: number; request: Reque
       <div className="column">
         <Failure of={shown} />
         {step === null || !shown.data ? (
-          <p className="hint">{t("serving.choose")}</p>
+          <>
+            <p className="hint">{t("serving.choose")}</p>
+            {request && <Path trace={trace} request={request.id} />}
+          </>
         ) : (
           <>
             <div className="toolbar" data-testid="step-ranks">

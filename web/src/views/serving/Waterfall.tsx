@@ -3,10 +3,15 @@ import { type KeyboardEvent, useEffect, useRef, useState } from "react";
 import { useApp } from "../../app/context";
 import { formatDuration } from "../../base/format";
 import { ticks } from "../../base/ticks";
+import { type Wait, colorOfPart } from "./paths";
 import type { Request } from "./requests";
 
 interface Properties {
   requests: readonly Request[];
+  /** What is unusual in them, by request. */
+  waits: ReadonlyMap<number, readonly Wait[]>;
+  /** When the front-end's event loop stood still. */
+  pauses: readonly (readonly number[])[];
   selected: number | null;
   onSelect: (id: number) => void;
 }
@@ -16,7 +21,7 @@ const LABEL = 150;
 const RULER = 22;
 
 /** A row for each request: on its way, queued, prefill, decode, and a line for each token. */
-export function Waterfall({ requests, selected, onSelect }: Properties) {
+export function Waterfall({ requests, waits, pauses, selected, onSelect }: Properties) {
   const { t, theme } = useApp();
   const box = useRef<HTMLDivElement>(null);
   const [{ width, height }, setSize] = useState({ width: 800, height: 300 });
@@ -69,6 +74,18 @@ export function Waterfall({ requests, selected, onSelect }: Properties) {
             stroke={theme.faint}
           />
         ))}
+        {pauses.map(([from, to]) => (
+          <rect
+            key={from}
+            data-testid="loop-pause"
+            x={x(from!)}
+            width={Math.max(1, x(to!) - x(from!))}
+            y={RULER}
+            height={requests.length * HEIGHT}
+            fill={colorOfPart("event_loop", theme)}
+            opacity={0.18}
+          />
+        ))}
         {requests.slice(first, last).map((request, i) => {
           const y = (first + i) * HEIGHT + RULER;
           // Without a first token of its own it was decoding already.
@@ -87,6 +104,10 @@ export function Waterfall({ requests, selected, onSelect }: Properties) {
             (request.ttft === null ? "" : `\nTTFT ${formatDuration(request.ttft)}`) +
             (request.tpot === null ? "" : `\nTPOT ${formatDuration(request.tpot)}`) +
             `\n${t("serving.tokens", request.prompt ?? "?", request.output)}` +
+            (waits.get(request.id) ?? [])
+              .slice(0, 3)
+              .map((wait) => `\n${wait.label} ${formatDuration(wait.dur)}`)
+              .join("") +
             `\n${request.ended ? request.reason : t("details.unfinished")}`;
           return (
             <g key={request.id} className="request" data-request={request.id} onClick={() => onSelect(request.id)}>
@@ -110,6 +131,14 @@ export function Waterfall({ requests, selected, onSelect }: Properties) {
                   width={Math.max(0.5, x(to) - x(from))}
                   height={HEIGHT - 6}
                   fill={color}
+                />
+              ))}
+              {waits.get(request.id)?.map((wait) => (
+                <path
+                  key={wait.ts}
+                  data-part={wait.part}
+                  d={`M${x(wait.ts)} ${y + 3}H${Math.max(x(wait.ts) + 0.5, x(wait.ts + wait.dur))}V${y + HEIGHT - 3}H${x(wait.ts)}Z`}
+                  fill={colorOfPart(wait.part, theme)}
                 />
               ))}
               {request.tokens.slice(0, 2000).map((at) => (
