@@ -34,14 +34,15 @@ def analysed(span):
     (folder / _analyse.DONE_FILE).touch()
 
 
-def call(app, path, method="GET"):
+def call(app, path, method="GET", client=("127.0.0.1", 1), headers=()):
     """Status, headers and body of the answer."""
     sent = []
 
     async def send(message):
         sent.append(message)
 
-    scope = {"type": "http", "path": path, "method": method, "headers": []}
+    scope = {"type": "http", "path": path, "method": method, "headers": list(headers)}
+    scope["client"] = client
     asyncio.run(app(scope, None, send))
     return sent[0]["status"], dict(sent[0]["headers"]), sent[1]["body"]
 
@@ -113,6 +114,34 @@ def test_routes():
     (reported,) = json.loads(call(app, "/behind/a/proxy/profile_status")[2])["sessions"]
     assert reported == {"folder": "/one", "state": "recording", "ranks": []}
     assert call(app, "/profile_status", "POST")[1] == {b"a": b"b"}, "vLLM's own answer"
+
+
+def test_strangers_get_names_and_no_paths(session, monkeypatch):
+    folder, span = session
+    _status.publish(str(folder), _status.COMPLETE)
+    monkeypatch.setattr(_analyse, "has_failed", lambda _: True)
+    reason = "no space is left on the disk of"
+    monkeypatch.setattr(_analyse, "failure_of", lambda path: f"{reason} {path}")
+    monkeypatch.setattr(_analyse, "is_analysed", lambda _: False)
+    app = ProfileRoutes(server)
+    for asks in (
+        {},
+        {"client": None},
+        {"client": ("::1", 5)},
+    ):
+        assert str(folder) in call(app, "/profile_status", **asks)[2].decode()
+    for asks in (
+        {"client": ("10.1.2.3", 5)},
+        {"client": ("somebody", 5)},
+        {"headers": [(b"X-Forwarded-For", b"10.1.2.3")]},
+    ):
+        body = call(app, "/profile_status", **asks)[2].decode()
+        assert "/" not in body
+        (reported,) = json.loads(body)["sessions"]
+        assert reported["folder"] == folder.name
+        assert reported["ranks"][0]["reason"] == f"{reason} {span.name}"
+        assert call(app, "/start_profile", "POST", **asks)[1][b"sonde-session"] == b"one"
+        monkeypatch.setattr(_status, "_states", {str(folder): _status.COMPLETE})
 
 
 def test_parsing_is_not_bound_to_the_processor_of_a_rank(session, monkeypatch):

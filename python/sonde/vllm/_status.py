@@ -6,6 +6,7 @@ Threads: any.
 
 import contextvars
 import os
+import re
 import threading
 import time
 from typing import Any, Optional
@@ -17,6 +18,7 @@ RECORDING, PARSING, COMPLETE, FAILED = "recording", "parsing", "complete", "fail
 UNPARSED = "not parsed"  # nobody wanted files
 
 _KEPT = 100
+_ABSOLUTE = re.compile(r"/(?:[^/\s'\"]+/)*([^/\s'\"]+)")
 _POLL_S = 0.02
 _WAIT_LIMIT_S = 600.0
 
@@ -89,6 +91,20 @@ def sessions(directory: Optional[str] = None) -> list[dict[str, Any]]:
     for folder in _others(directory):
         states[folder] = states.pop(folder, RECORDING)
     return [_describe(folder, own) for folder, own in list(states.items())[-_KEPT:]]
+
+
+def without_paths(described: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The same sessions for somebody to whom this machine's paths are none of his business."""
+    shown = []
+    for session in described:
+        ranks = []
+        for rank in session["ranks"]:
+            ranks.append({**rank, "folder": os.path.basename(rank["folder"])})
+            if "reason" in rank:
+                reason = rank["reason"].replace(os.path.dirname(rank["folder"]) + os.sep, "")
+                ranks[-1]["reason"] = _ABSOLUTE.sub(r"\1", reason)
+        shown.append({**session, "folder": os.path.basename(session["folder"]), "ranks": ranks})
+    return shown
 
 
 def _others(directory: Optional[str]) -> list[str]:
