@@ -247,7 +247,8 @@ std::vector<std::string> WorkerCaptures(const RunList& list, FileTime run_start)
   return found;
 }
 
-void ReportRun(const Context& context, const RunOptions& options, const RunListFile& list_file) {
+void ReportRun(const Context& context, const RunOptions& options, const RunListFile& list_file,
+               bool has_failed) {
   const Result<std::string> text = base::ReadFile(list_file.path());
   if (!text.ok()) {
     PrintError(text.status().message());
@@ -261,7 +262,7 @@ void ReportRun(const Context& context, const RunOptions& options, const RunListF
   if (options.data_simplification.value_or(false)) ReportKeptRecords(list.captures);
   if (options.quiet.value_or(false)) return;
   if (list.captures.empty()) {
-    PrintNotice(NothingRecordedReason(list));
+    PrintNotice(NothingRecordedReason(list, has_failed));
     return;
   }
   for (const std::string& reason : list.failed) PrintNotice(Concat("not recorded: ", reason));
@@ -269,7 +270,7 @@ void ReportRun(const Context& context, const RunOptions& options, const RunListF
   std::vector<std::string> kept;
   std::copy_if(list.captures.begin(), list.captures.end(), std::back_inserter(kept),
                [](const std::string& path) { return base::IsDirectory(path); });
-  PrintNotice(Concat("recorded: ", base::Join(kept, ", ")));
+  PrintNotice(Concat("recorded: ", FoldersInWords(kept)));
   const std::vector<std::string> workers = WorkerCaptures(list, list_file.created());
   if (workers.empty()) return;
   PrintNotice(Concat("recorded, too: ", std::to_string(workers.size()),
@@ -341,7 +342,7 @@ Result<int> RunProgram(const Context& context, RunOptions options) {
     PrintError(end.status().message());
     return kExitNotExecutable;
   }
-  if (!is_dump) ReportRun(context, options, list);
+  if (!is_dump) ReportRun(context, options, list, end->exit_status != 0);
   if (page) page->StayOpen();
   page.reset();
   if (end->signal == 0) return end->exit_status;

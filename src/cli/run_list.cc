@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/files.h"
 #include "base/strings.h"
 
 namespace sonde::cli {
@@ -47,6 +48,7 @@ RunList ParseRunList(std::string_view text) {
     if (kind == "noframework") list.without_framework.emplace_back(what);
     if (kind == "control") list.listened = true;
     if (kind == "server") list.served = true;
+    if (kind == "answers") list.answers = true;
   }
   return list;
 }
@@ -65,7 +67,7 @@ std::vector<std::string> MissingLines(const RunList& list) {
   return lines;
 }
 
-std::string NothingRecordedReason(const RunList& list) {
+std::string NothingRecordedReason(const RunList& list, bool has_failed) {
   if (!list.captures.empty()) return {};
   if (!list.dumps.empty()) return Concat("dumped: ", base::Join(list.dumps, ", "));
   if (!list.failed.empty()) {
@@ -77,6 +79,10 @@ std::string NothingRecordedReason(const RunList& list) {
   }
   if (list.listened) {
     return "nothing was recorded: no POST /start_profile came while the program ran";
+  }
+  if (list.served && has_failed && !list.answers) {
+    return "nothing was recorded: the command ended with an error before it answered a request; "
+           "its own lines above name it";
   }
   // Before what was skipped: a server compiles in processes that are.
   if (list.served) {
@@ -96,6 +102,18 @@ std::string NothingRecordedReason(const RunList& list) {
   }
   return "nothing was recorded: the command ran no Python program that Sonde could attach to "
          "(a Python started with -E, -I or -S, or with a PYTHONPATH of its own, is out of reach)";
+}
+
+std::string FoldersInWords(const std::vector<std::string>& paths) {
+  constexpr size_t kFew = 4;
+  if (paths.size() <= kFew) return base::Join(paths, ", ");
+  std::vector<std::string> parents;
+  for (const std::string& path : paths) AddOnce(parents, base::DirName(path));
+  const std::string more = parents.size() == 1
+                               ? std::string()
+                               : Concat(" and ", std::to_string(parents.size() - 1), " more");
+  return Concat(std::to_string(paths.size()), " captures in ", parents.front(), more, ", the last ",
+                base::BaseName(paths.back()));
 }
 
 }  // namespace sonde::cli

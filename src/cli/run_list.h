@@ -31,6 +31,7 @@ struct RunList {
   std::vector<std::string> without_framework;  // command lines of Python processes
   bool listened = false;                       // a process waited for requests on a control address
   bool served = false;                         // a process of a server waited for its sessions
+  bool answers = false;                        // a server was ready to answer requests
 
   bool Empty() const {
     return captures.empty() && skipped.empty() && failed.empty() && without_framework.empty() &&
@@ -44,7 +45,11 @@ RunList ParseRunList(std::string_view text);
 // and those that were wanted and made in no process.
 std::vector<std::string> MissingLines(const RunList& list);
 
-// Why nothing was recorded, with the remedy, as one line; empty where captures exist.
-std::string NothingRecordedReason(const RunList& list);
+// Why nothing was recorded, with the remedy, as one line; empty where captures exist. `has_failed`:
+// the command ended with an error.
+std::string NothingRecordedReason(const RunList& list, bool has_failed = false);
+
+// Folders for one line: a few by their paths, many by their number and where they lie.
+std::string FoldersInWords(const std::vector<std::string>& paths);
 
 }  // namespace sonde::cli

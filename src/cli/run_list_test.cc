@@ -85,5 +85,26 @@ TEST(RunList, ADumpIsNoFailureAndARefusedSessionIsReported) {
             "nothing was recorded: sessions: no route");
 }
 
+TEST(RunList, AServerThatDidNotStartIsReportedAsThat) {
+  const auto reason = [](std::string_view text, bool has_failed) {
+    return NothingRecordedReason(ParseRunList(text), has_failed);
+  };
+  const auto failed = HasSubstr("ended with an error before it answered a request");
+  const auto idle = HasSubstr("no session began");
+  EXPECT_THAT(reason("server\t1\t\n", true), failed);
+  EXPECT_THAT(reason("server\t1\t\n", false), idle);
+  EXPECT_THAT(reason("server\t1\t\nanswers\t1\t\n", true), idle);
+}
+
+TEST(RunList, ManyFoldersAreOneShortLine) {
+  std::vector<std::string> paths;
+  for (int i = 0; i < 3; ++i) paths.push_back("/p/rank" + std::to_string(i));
+  EXPECT_EQ(FoldersInWords(paths), "/p/rank0, /p/rank1, /p/rank2");
+  for (int i = 3; i < 58; ++i) paths.push_back("/p/rank" + std::to_string(i));
+  EXPECT_EQ(FoldersInWords(paths), "58 captures in /p, the last rank57");
+  paths.emplace_back("/q/rank58");
+  EXPECT_EQ(FoldersInWords(paths), "59 captures in /p and 1 more, the last rank58");
+}
+
 }  // namespace
 }  // namespace sonde::cli

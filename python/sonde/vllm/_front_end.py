@@ -151,7 +151,9 @@ def _build(*_: Any, **__: Any) -> Around:
 
 
 def _watch(app: Any) -> None:
-    """Puts our middleware around all others; the list of them may be closed already."""
+    """Puts our middleware around all others; the list of them may be closed already. The engine is
+    up: the server answers from here on."""
+    _report.note("answers", "")
     for middleware in (ProfileRoutes, RequestTimes):
         if app.middleware_stack is None:
             app.add_middleware(middleware)
