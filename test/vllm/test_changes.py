@@ -6,6 +6,7 @@ computes the same, one line reports it, and everything else is recorded.
 
 import asyncio
 import dataclasses
+import gc
 import inspect
 import os
 import socket
@@ -19,6 +20,7 @@ import pytest
 import shaped
 from sonde._seams import FAILED, _part
 from sonde.vllm import _dump, _front_end, _marks, _server
+from sonde.vllm._collections import Collections
 from sonde.vllm._loop_lag import LoopLag
 
 
@@ -358,6 +360,18 @@ def test_what_a_request_had_before_the_session(recorder, counts, reported):
             state.make_request_output([7], None, None, None)
     assert [mark["output_tokens"] for mark in marks(recorder, "request known")] == reported
     assert [call[1:2] for call in recorder.reported].count(("sonde.token 1",)) == 2
+
+
+def test_full_collections_are_ranges(recorder):
+    collections = Collections()
+    collections.start()
+    collections.start()
+    gc.collect(0)
+    gc.collect()
+    collections.stop()
+    gc.collect()
+    calls = [call[:2] for call in recorder.reported if call[0].startswith("sonde_")]
+    assert calls == [("sonde_range_start", "GC"), ("sonde_range_end", 1)]
 
 
 class Connection(asyncio.Protocol):

@@ -10,6 +10,7 @@ from sonde import _analyse, _native, _report
 from sonde._inject._options import Options
 from sonde.torch._recording import Recording, Settings
 from sonde.vllm import _marks, _session, _status
+from sonde.vllm._collections import Collections
 
 
 def trace_folder(vllm_config: Any) -> Optional[str]:
@@ -37,6 +38,7 @@ class ProcessCapture:
     def __init__(self, name: str) -> None:
         self._name = name
         self._recording: Optional[Recording] = None
+        self._collections = Collections()
         self.session: Optional[str] = None
         #: Whether the engine's session began and has not been asked to stop.
         self.is_begun = False
@@ -61,6 +63,7 @@ class ProcessCapture:
         try:
             recording.start()
             self._recording = recording
+            self._collections.start()
         except (_native.NativeError, OSError) as problem:
             _report.log(f"{self._name} is not recorded: {problem}", error=True)
 
@@ -69,6 +72,7 @@ class ProcessCapture:
         recording, self._recording = self._recording, None
         if recording is None:
             return
+        self._collections.stop()
         try:
             recording.stop()
         except (_native.NativeError, OSError) as problem:

@@ -29,7 +29,7 @@ namespace sonde::recipes {
   P(RankWait, rank_wait, "longer than usual: ranks waited for a slower one")                 \
   P(Processor, processor, "longer than usual: a rank or the engine waited for a processor")  \
   P(Compiling, compiling, "longer than usual: code was compiled")                            \
-  P(Garbage, garbage_collection, "longer than usual: garbage was collected")                 \
+  P(Garbage, garbage_collection, "garbage was collected, in the front-end or in a step")     \
   P(SlowStep, slow_step, "longer than usual: steps whose ranks were not recorded")           \
   P(Delivery, delivery, "from the engine's output to the client, while the loop ran")        \
   P(Unexplained, unexplained, "not explained by anything recorded")

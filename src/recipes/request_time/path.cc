@@ -31,7 +31,7 @@ class Path {
 
   std::vector<PathPiece> Take() {
     at_ns_ = row_.ts - WaitBeforeArrival(row_, session_.pauses);
-    Until(row_.ts, RequestPart::kEventLoop);
+    UntilOrPaused(row_.ts, RequestPart::kEventLoop);
     const int64_t asked_ns = row_.tokenized_ts >= 0 ? row_.tokenized_ts : row_.queued_ts;
     UntilOrPaused(asked_ns, RequestPart::kTokenizing);
     WaitUntil(row_.queued_ts, RequestPart::kHandOver, /*has_loop=*/true);
@@ -66,7 +66,9 @@ class Path {
                                       [&](const Interval& one) { return one.end_ns <= at_ns_; });
     for (; pause != pauses.end() && pause->start_ns < to_ns; ++pause) {
       Until(pause->start_ns, part);
-      Until(std::min(pause->end_ns, to_ns), RequestPart::kEventLoop);
+      const bool collects = session_.are_collections[static_cast<size_t>(pause - pauses.begin())];
+      Until(std::min(pause->end_ns, to_ns),
+            collects ? RequestPart::kGarbage : RequestPart::kEventLoop);
     }
     Until(to_ns, part);
   }
@@ -191,6 +193,7 @@ ServedSession ServedSession::Of(const store::RowTables& tables) {
   session.steps = RunningSteps(tables.Rows<store::EngineStepRow>());
   session.times = TimesOfSteps(tables, session.steps);
   session.pauses = LoopPauses(tables);
+  session.are_collections = AreCollections(tables, session.pauses);
   int32_t requests = 0;
   for (const RequestRow& row : tables.Rows<RequestRow>()) {
     requests = std::max(requests, row.request_id + 1);

@@ -24,8 +24,9 @@ struct PathPiece {
 struct ServedSession {
   const store::RowTables* tables = nullptr;
   std::vector<EngineStep> steps;
-  std::vector<StepTime> times;   // parallel to steps
-  std::vector<Interval> pauses;  // of the front-end's event loop
+  std::vector<StepTime> times;        // parallel to steps
+  std::vector<Interval> pauses;       // of the front-end's event loop
+  std::vector<bool> are_collections;  // parallel to pauses
 
   static ServedSession Of(const store::RowTables& tables);
   // Of request_step, by request.

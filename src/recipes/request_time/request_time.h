@@ -74,38 +74,38 @@ std::string ReasonOf(const RequestTime& time, Language language = Language::kEng
 std::vector<std::string> CauseParts(const RequestTimes& times, const SlowCause& cause);
 
 // A column for each part, in the order of parts.h.
-#define SONDE_COLUMNS_REQUEST_TIME(C)                                                           \
-  C(request_id, Int, "", KeyOf("request"), "number of the request")                             \
-  C(name, Text, "", kLabel, "the server's id of it")                                            \
-  C(is_slow, Int, "", kLabel, "1: beyond what is usual in this session")                        \
-  C(why, OptText, "", kLabel, "part with the largest excess over what is usual")                \
-  C(why_next, OptText, "", kLabel, "the second, where the first explains less than half")       \
-  C(why_excess_ns, Int, "ns", kNeither, "excess of the first")                                  \
-  C(text_key, Text, "", kLabel, "of the reason in src/recipes/finding/texts.inc")               \
-  C(arguments, Text, "", kLabel, "what that text is filled with, a JSON list")                  \
-  C(reason, Text, "", kLabel, "the reason in English")                                          \
-  C(reason_zh, Text, "", kLabel, "the reason in Chinese")                                       \
-  C(client_ns, Int, "ns", kLess, "the sum of its parts: also the wait before its arrival")      \
-  C(usual_ns, Int, "ns", kNeither, "what a request of its size usually takes in this session")  \
-  C(ttft_ns, Opt, "ns", kLess, "time to first token, with the wait before its arrival")         \
-  C(longest_pause_ns, Opt, "ns", kLess, "the longest pause between two pieces of its output")   \
-  C(event_loop_ns, Int, "ns", kLess, "the front-end's event loop stood still")                  \
-  C(tokenizing_ns, Int, "ns", kLess, "in the front-end, until the engine was asked")            \
-  C(hand_over_ns, Int, "ns", kLess, "until the engine took it from the front-end")              \
-  C(queue_ns, Int, "ns", kLess, "in the engine's queue")                                        \
-  C(prefill_ns, Int, "ns", kLess, "computing its own prompt")                                   \
-  C(other_prefill_ns, Int, "ns", kLess, "prompts of others in its steps")                       \
-  C(preemption_ns, Int, "ns", kLess, "put back into the queue, and computed again")             \
-  C(decode_ns, Int, "ns", kLess, "computing its tokens, in steps of usual length")              \
-  C(engine_ns, Int, "ns", kLess, "longer than usual: the engine outside the work of its ranks") \
-  C(computing_ns, Int, "ns", kLess, "longer than usual: the ranks' own work")                   \
-  C(communication_ns, Int, "ns", kLess, "longer than usual: communication of the ranks")        \
-  C(rank_wait_ns, Int, "ns", kLess, "longer than usual: ranks waited for a slower one")         \
-  C(processor_ns, Int, "ns", kLess, "longer than usual: waiting for a processor")               \
-  C(compiling_ns, Int, "ns", kLess, "longer than usual: code was compiled")                     \
-  C(garbage_collection_ns, Int, "ns", kLess, "longer than usual: garbage was collected")        \
-  C(slow_step_ns, Int, "ns", kLess, "longer than usual: steps whose ranks were not recorded")   \
-  C(delivery_ns, Int, "ns", kLess, "from the engine's output to the client")                    \
+#define SONDE_COLUMNS_REQUEST_TIME(C)                                                             \
+  C(request_id, Int, "", KeyOf("request"), "number of the request")                               \
+  C(name, Text, "", kLabel, "the server's id of it")                                              \
+  C(is_slow, Int, "", kLabel, "1: beyond what is usual in this session")                          \
+  C(why, OptText, "", kLabel, "part with the largest excess over what is usual")                  \
+  C(why_next, OptText, "", kLabel, "the second, where the first explains less than half")         \
+  C(why_excess_ns, Int, "ns", kNeither, "excess of the first")                                    \
+  C(text_key, Text, "", kLabel, "of the reason in src/recipes/finding/texts.inc")                 \
+  C(arguments, Text, "", kLabel, "what that text is filled with, a JSON list")                    \
+  C(reason, Text, "", kLabel, "the reason in English")                                            \
+  C(reason_zh, Text, "", kLabel, "the reason in Chinese")                                         \
+  C(client_ns, Int, "ns", kLess, "the sum of its parts: also the wait before its arrival")        \
+  C(usual_ns, Int, "ns", kNeither, "what a request of its size usually takes in this session")    \
+  C(ttft_ns, Opt, "ns", kLess, "time to first token, with the wait before its arrival")           \
+  C(longest_pause_ns, Opt, "ns", kLess, "the longest pause between two pieces of its output")     \
+  C(event_loop_ns, Int, "ns", kLess, "the front-end's event loop stood still")                    \
+  C(tokenizing_ns, Int, "ns", kLess, "in the front-end, until the engine was asked")              \
+  C(hand_over_ns, Int, "ns", kLess, "until the engine took it from the front-end")                \
+  C(queue_ns, Int, "ns", kLess, "in the engine's queue")                                          \
+  C(prefill_ns, Int, "ns", kLess, "computing its own prompt")                                     \
+  C(other_prefill_ns, Int, "ns", kLess, "prompts of others in its steps")                         \
+  C(preemption_ns, Int, "ns", kLess, "put back into the queue, and computed again")               \
+  C(decode_ns, Int, "ns", kLess, "computing its tokens, in steps of usual length")                \
+  C(engine_ns, Int, "ns", kLess, "longer than usual: the engine outside the work of its ranks")   \
+  C(computing_ns, Int, "ns", kLess, "longer than usual: the ranks' own work")                     \
+  C(communication_ns, Int, "ns", kLess, "longer than usual: communication of the ranks")          \
+  C(rank_wait_ns, Int, "ns", kLess, "longer than usual: ranks waited for a slower one")           \
+  C(processor_ns, Int, "ns", kLess, "longer than usual: waiting for a processor")                 \
+  C(compiling_ns, Int, "ns", kLess, "longer than usual: code was compiled")                       \
+  C(garbage_collection_ns, Int, "ns", kLess, "garbage was collected, in the front-end or a step") \
+  C(slow_step_ns, Int, "ns", kLess, "longer than usual: steps whose ranks were not recorded")     \
+  C(delivery_ns, Int, "ns", kLess, "from the engine's output to the client")                      \
   C(unexplained_ns, Int, "ns", kLess, "not explained by anything recorded")
 SONDE_RESULT(RequestTimeRow, kRequestTime, "request_time", SONDE_COLUMNS_REQUEST_TIME,
              "the parts of the time of a whole request, and why it took longer than usual")

@@ -97,7 +97,8 @@ class Session {
     requests_.push_back(row);
   }
 
-  void Pause(int64_t begin_ns, int64_t end_ns) {
+  void Pause(int64_t begin_ns, int64_t end_ns, bool collects = false) {
+    if (collects) Slice(kGc, begin_ns, (end_ns - begin_ns) / kMs);
     counters_.push_back({end_ns, 0, static_cast<double>(end_ns - begin_ns) / 1e6});
     counters_.push_back({end_ns + kMs, 0, 0});
   }
@@ -410,6 +411,20 @@ TEST(RequestTimes, APauseHoldsUpWhatIsToBeSentAndWhatComesAfter) {
   const std::vector<std::string> words = CauseParts(times, cause);
   EXPECT_EQ(words[0], "slow_request");
   EXPECT_EQ(words[3], "2");
+}
+
+TEST(RequestTimes, APauseInWhichGarbageIsCollectedIsThat) {
+  Session session(1);
+  for (int i = 0; i < kRequests; ++i) {
+    Planned plan;
+    if (i == 9) plan.delivery_ms = 400;
+    session.Add(plan);
+    if (i == 9) session.Pause(session.now() - 399 * kMs, session.now() - kMs, true);
+  }
+  const RequestTimes times = ExplainRequests(session.Tables());
+  ASSERT_EQ(times.causes.size(), 1U);
+  EXPECT_EQ(times.causes[0].part, RequestPart::kGarbage);
+  EXPECT_EQ(times.requests[9].parts[RequestPart::kGarbage], 398 * kMs);
 }
 
 TEST(RequestTimes, ObjectivesReplaceTheLimit) {

@@ -305,4 +305,15 @@ std::vector<Interval> LoopPauses(const store::RowTables& tables) {
   return Merge(std::move(pauses));
 }
 
+std::vector<bool> AreCollections(const store::RowTables& tables,
+                                 const std::vector<Interval>& pauses) {
+  const std::vector<Interval> times = TimesOf(tables, HostActivity::kGarbageCollection);
+  std::vector<bool> are_collections;
+  for (const Interval& pause : pauses) {
+    const int64_t collected_ns = Overlap(times, pause.start_ns, pause.end_ns);
+    are_collections.push_back(2 * collected_ns >= pause.end_ns - pause.start_ns);
+  }
+  return are_collections;
+}
+
 }  // namespace sonde::recipes
