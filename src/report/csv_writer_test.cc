@@ -45,14 +45,14 @@ TEST(CsvWriter, DefusesTextsThatASpreadsheetWouldRun) {
 }
 
 TEST(CsvWriter, WritesFiles) {
-  const TestFolder folder;
-  auto file = AtomicFile::Create(folder.File("a.csv"));
+  const base::TestFolder folder;
+  auto file = base::AtomicFile::Create(folder.File("a.csv"));
   ASSERT_TRUE(file.ok());
   CsvWriter csv(&*file);
   for (int i = 0; i < 200000; ++i) csv.Row({"some text", "more"});
   ASSERT_TRUE(csv.Finish().ok());
   ASSERT_TRUE(file->Commit().ok());
-  EXPECT_EQ(*FileSize(folder.File("a.csv")), 200000U * 16);
+  EXPECT_EQ(*base::FileSize(folder.File("a.csv")), 200000U * 16);
 }
 
 }  // namespace

@@ -7,6 +7,6 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string text(reinterpret_cast<const char*>(data), size);
-  (void)base::ParseYaml(text, "mapping.yaml");
+  (void)sonde::base::ParseYaml(text, "mapping.yaml");
   return 0;
 }

@@ -5,6 +5,7 @@
 
 #include "base/test_folder.h"
 #include "precision/compare/compare.h"
+#include "precision/output/result_table.h"
 #include "precision/output/row_colours.h"
 #include "precision/output/summary.h"
 #include "precision/test_support.h"

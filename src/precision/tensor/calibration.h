@@ -21,6 +21,10 @@
 #include "base/status.h"
 #include "precision/tensor/tensor.h"
 
+namespace sonde::base {
+struct YamlNode;
+}
+
 namespace sonde::precision {
 
 class Calibration {
@@ -40,10 +44,8 @@ class Calibration {
   };
   using Steps = std::unordered_map<std::string, std::vector<Step>>;
 
-  Status AddBlock(const std::string& path, const struct base::YamlNode& block,
-                  std::string_view name);
-  Status AddMap(const std::string& path, const struct base::YamlNode& map, Side side,
-                bool is_target);
+  Status AddBlock(const std::string& path, const base::YamlNode& block, std::string_view name);
+  Status AddMap(const std::string& path, const base::YamlNode& map, Side side, bool is_target);
   std::shared_ptr<const Tensor> Matrix(const std::string& path);
   void Warn(std::string text) const;
 
