@@ -180,6 +180,11 @@ SONDE_API const char* sonde_session_path(void); /* of the current or last sessio
    out that the current range was no step: nothing of it is recorded. */
 SONDE_API void sonde_step(int64_t number);
 
+/* Records what the calling thread and its process have used of the processors so far; sonde_step
+   does. Processor time, waiting for a processor and involuntary switches of a step are differences.
+ */
+SONDE_API void sonde_processor_use(void);
+
 /* Schedule of profiler actions; formulas and transition table as in docs/reference/schedule.md. */
 typedef struct {
   int32_t wait, warmup, active, repeat, skip_first, skip_first_wait;

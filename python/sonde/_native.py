@@ -117,6 +117,7 @@ _FAST_FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "sonde_args_once": (_U32, [_ARGS]),
     "sonde_thread_name": (None, [_TEXT]),
     "sonde_step": (None, [ctypes.c_int64]),
+    "sonde_processor_use": (None, []),
     "sonde_schedule_action": (
         ctypes.c_int,
         [ctypes.POINTER(Schedule), ctypes.c_int64],

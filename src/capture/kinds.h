@@ -81,7 +81,12 @@ namespace sonde::capture {
   R(FlowIn, 35, "", None, Thread, "flow enters the enclosing range: the same id")                 \
   R(SpanBegin, 36, "span", None, Span, "begin of a span: bytes 24 to 31 are its id")              \
   R(SpanEnd, 37, "", None, Thread, "end of a span, perhaps on another thread: the same id")       \
-  R(Memory, 38, "", None, Thread, "memory, two slots: MemoryHead, MemoryTail")
+  R(Memory, 38, "", None, Thread, "memory, two slots: MemoryHead, MemoryTail")                    \
+  R(ThreadUse, 39, "", None, Thread,                                                              \
+    "processors that the thread has used so far; duration: ns, bytes 20 to 27: ns ready to run "  \
+    "without a processor, all ones unknown; sequence: involuntary switches")                      \
+  R(ProcessUse, 40, "", None, Thread,                                                             \
+    "the same of all threads of the process, at the same moment; bytes 20 to 27: all ones")
 
 #define SONDE_KIND(name, ...) k##name,
 #define SONDE_NUMBERED(name, number, ...) k##name = number,

@@ -243,6 +243,8 @@ const char* sonde_session_path(void) {
 
 void sonde_step(int64_t number) { Recorder::Get().Step(number); }
 
+void sonde_processor_use(void) { Recorder::Get().RecordProcessorUse(); }
+
 int sonde_schedule_action(const sonde_schedule* schedule, int64_t step) {
   const int action = sonde::record::ScheduleAction(*schedule, step);
   return action >= 0 ? action : Fail(EINVAL, "the step or a field of the schedule is impossible");

@@ -22,7 +22,7 @@ uint32_t ReadU32(std::string_view bytes, size_t at) {
 
 bool HasArgs(RecordKind kind) {
   return kind != RecordKind::kCounter && kind != RecordKind::kFlowOut &&
-         kind != RecordKind::kFlowIn;
+         kind != RecordKind::kFlowIn && kind < RecordKind::kThreadUse;
 }
 
 bool HasStack(RecordKind kind) {

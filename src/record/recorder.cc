@@ -269,6 +269,29 @@ void ForgetStep(uint32_t word) {
   Leave(ring);
 }
 
+// Two records, or none.
+void EmitProcessorUse(uint32_t word, const ProcessorUse& use) {
+  RingWriter* ring = Enter(word, true);
+  if (ring == nullptr) return;
+  if (HasRoom(ring, 2)) {
+    const uint64_t ticks = Ticks(ring->use_counter != 0);
+    const auto record = [&](RecordKind kind, uint64_t ns, uint64_t wait_ns, uint32_t switches) {
+      return Record{ticks,
+                    capture::PackDurKind(0, kind, 0) | (ns & capture::kDurationMask),
+                    0,
+                    static_cast<uint32_t>(wait_ns),
+                    static_cast<uint32_t>(wait_ns >> 32),
+                    static_cast<int32_t>(switches)};
+    };
+    ring->slots[ring->head & ring->mask] =
+        record(RecordKind::kThreadUse, use.thread_ns, use.wait_ns, use.thread_switches);
+    ring->slots[(ring->head + 1) & ring->mask] =
+        record(RecordKind::kProcessUse, use.process_ns, kUnknownWait, use.process_switches);
+    CommitSlots(ring, 2);
+  }
+  Leave(ring);
+}
+
 }  // namespace
 
 void Recorder::Step(int64_t number) {
@@ -280,6 +303,7 @@ void Recorder::Step(int64_t number) {
     ForgetStep(word);
     return;
   }
+  RecordProcessorUse();
   RingWriter* ring = sonde_ring_;
   const uint32_t orphans = ring->orphan_pops;
   PopOpen(word, kStepKinds);
@@ -287,6 +311,12 @@ void Recorder::Step(int64_t number) {
   if (number < 0) return;
   const uint32_t name = dictionary_.Name("ProfilerStep#" + std::to_string(number));
   PushOpen(word, RecordKind::kStep, 0, name, 0, 0, step);
+}
+
+void Recorder::RecordProcessorUse() {
+  const uint32_t word = SessionWord();
+  if (word == 0) return;
+  EmitProcessorUse(word, CurrentThread()->use.Read());
 }
 
 // ---- Threads ----
@@ -380,6 +410,7 @@ void Recorder::AfterForkInChild() {
   if (current_thread != nullptr) {
     current_thread->ring = nullptr;
     current_thread->in_acquire = false;
+    current_thread->use.Close();
   }
   rings_.DropInChild();
   dictionary_.DropFileInChild();

@@ -19,6 +19,7 @@
 #include "record/control_thread.h"
 #include "record/dictionary.h"
 #include "record/fast_path.h"
+#include "record/processor_use.h"
 #include "record/ring_list.h"
 #include "record/session.h"
 #include "record/session_config.h"
@@ -32,6 +33,7 @@ struct ThreadInfo {
   ThreadEntry entry;
   Ring* ring = nullptr;
   bool in_acquire = false;
+  ProcessorUseReader use = {};
 };
 
 class Recorder {
@@ -68,6 +70,8 @@ class Recorder {
   static void EndThread(void* thread_info);
 
   void Step(int64_t number);
+  // What the calling thread and its process have used of the processors so far.
+  void RecordProcessorUse();
 
   // Around fork.
   void BeforeFork();

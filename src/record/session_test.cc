@@ -17,6 +17,7 @@
 #include "base/files.h"
 #include "capture/args.h"
 #include "record/fast_path.h"
+#include "record/processor_use.h"
 #include "record/testing/session_fixture.h"
 
 namespace sonde::record {
@@ -170,6 +171,68 @@ TEST_F(SessionTest, StepThatTurnsOutToBeNone) {
   EXPECT_EQ(capture.Count(RecordKind::kOp, "op"), 1u);
   EXPECT_EQ(capture.Count(RecordKind::kStep), 1u);
   EXPECT_TRUE(capture.issues.empty());
+}
+
+uint64_t ProcessorNs() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(time.tv_nsec);
+}
+
+void Compute(uint64_t ns) {
+  const uint64_t end = ProcessorNs() + ns;
+  while (ProcessorNs() < end) {
+  }
+}
+
+TEST_F(SessionTest, StepsKnowWhatTheyUsedOfProcessors) {
+  constexpr uint64_t kWorkNs = 20'000'000;
+  Start();
+  sonde_step(1);
+  Compute(kWorkNs);
+  std::thread([] { Compute(kWorkNs); }).join();
+  sonde_step(2);
+  sonde_step(-1);
+  const CheckedCapture capture = Stop();
+
+  const auto threads = OfKind(capture, RecordKind::kThreadUse);
+  const auto processes = OfKind(capture, RecordKind::kProcessUse);
+  ASSERT_EQ(threads.size(), 3u);
+  ASSERT_EQ(processes.size(), 3u);
+  const auto grown = [](const std::vector<CheckedRecord>& list) {
+    return capture::DurationTicks(list[1].record) - capture::DurationTicks(list[0].record);
+  };
+  EXPECT_GE(grown(threads), kWorkNs);
+  EXPECT_LT(grown(threads), 2 * kWorkNs) << "of the other thread, too";
+  EXPECT_GE(grown(processes), 2 * kWorkNs);
+  const auto steps = OfKind(capture, RecordKind::kStep);
+  ASSERT_EQ(steps.size(), 2u);
+  EXPECT_LE(threads[1].record.ticks,
+            steps[0].record.ticks + capture::DurationTicks(steps[0].record));
+  const auto wait = [](const Record& record) {
+    return record.args | (uint64_t{record.link} << 32);
+  };
+  const bool is_wait_known = ::access("/proc/thread-self/schedstat", R_OK) == 0;
+  EXPECT_EQ(wait(threads[0].record) != kUnknownWait, is_wait_known);
+  if (is_wait_known) {
+    EXPECT_GE(wait(threads[2].record), wait(threads[0].record));
+  }
+}
+
+// Programs close all files that they do not know, and open others.
+TEST(ProcessorUseReader, AnotherFileInItsPlaceIsNeitherReadNorClosed) {
+  const int next = ::dup(2);  // the number that the file will get
+  ::close(next);
+  ProcessorUseReader reader;
+  const bool is_wait_known = reader.Read().wait_ns != kUnknownWait;
+  const int other = ::open("/dev/zero", O_RDONLY);
+  ASSERT_GE(::dup2(other, next), 0);
+  EXPECT_EQ(reader.Read().wait_ns, kUnknownWait);
+  reader.Close();
+  EXPECT_NE(::fcntl(next, F_GETFD), -1);
+  EXPECT_EQ(reader.Read().wait_ns != kUnknownWait, is_wait_known);
+  ::close(next);
+  ::close(other);
 }
 
 TEST_F(SessionTest, RangesDeeperThanTheStackAreDroppedAndCounted) {

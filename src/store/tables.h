@@ -16,6 +16,8 @@
 // one range of ids and a parent has a smaller id than its children.
 #pragma once
 
+#include "store/processor_columns.h"
+
 #define SONDE_COLUMNS_NAME(C)                                                    \
   C(name_id, Int32, "", "number of the text in columns of this store", "always") \
   C(name, Text, "", "the text", "always")
@@ -230,13 +232,14 @@
   C(name, Name, "", "operator that a file names as its owner", "profile_memory")         \
   C(component, Name, "", "PTA (framework), GE; NULL: framework", "profile_memory")
 
-#define SONDE_COLUMNS_STEP(C)                          \
-  C(step_id, Int64, "", "number of the step", "steps") \
-  C(rank, Ref, "", "global rank", "steps")             \
-  C(process_id, Ref, "", "its process", "steps")       \
-  C(slice_id, Ref, "", "its slice", "steps")           \
-  C(ts, Int64, "ns", "begin", "steps")                 \
-  C(dur, Int64, "ns", "duration; -1 unfinished", "steps")
+#define SONDE_COLUMNS_STEP(C)                             \
+  C(step_id, Int64, "", "number of the step", "steps")    \
+  C(rank, Ref, "", "global rank", "steps")                \
+  C(process_id, Ref, "", "its process", "steps")          \
+  C(slice_id, Ref, "", "its slice", "steps")              \
+  C(ts, Int64, "ns", "begin", "steps")                    \
+  C(dur, Int64, "ns", "duration; -1 unfinished", "steps") \
+  SONDE_COLUMNS_PROCESSOR_USE(C, "steps")
 
 #define SONDE_COLUMNS_MARK(C)                                                          \
   C(mark_id, Int32, "", "number of the mark, in the order of time", "mstx")            \
@@ -308,7 +311,8 @@
   C(kv_cache_usage, Double, "", "share of the KV cache in use, 0 to 1, after choosing", "serving") \
   C(preempted_requests, Int32, "", "put back into the queue to make room", "serving")              \
   C(prefix_hit_tokens, Int32, "", "tokens of new prompts that the prefix cache had", "serving")    \
-  C(finished_requests, Int32, "", "that ended with its output", "serving")
+  C(finished_requests, Int32, "", "that ended with its output", "serving")                         \
+  SONDE_COLUMNS_PROCESSOR_USE(C, "serving")
 
 #define SONDE_COLUMNS_REQUEST_STEP(C)                               \
   C(request_id, Int32, "", "the request", "serving")                \

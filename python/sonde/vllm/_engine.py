@@ -99,6 +99,7 @@ def _schedule(self: Any, *_: Any, **__: Any) -> Around:
         engine.number_step(self, (yield))
         return
     _record_known(native, engine, self)
+    native.fast.sonde_processor_use()  # at begin and end of a step, as those of ranks do
     with _marks.Range(native, "schedule") as mark:
         output = yield
         key = engine.number_step(self, output)
@@ -131,6 +132,7 @@ def _update(self: Any, scheduler_output: Any, *_: Any, **__: Any) -> Around:
         if drafts:
             _marks.count(native, "drafted tokens", sum(map(len, drafts.values())))
             _marks.count(native, "accepted draft tokens", accepted)
+    native.fast.sonde_processor_use()
     _marks.end(native, _engine_of(self).begun.pop(key, 0))
 
 

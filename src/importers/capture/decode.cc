@@ -98,6 +98,17 @@ class Decoder {
         stage_.spans.push_back({ts, LinkAndSequence(record), Name(record.name), Args(record.args),
                                 capture::DomainOf(record), kind == RecordKind::kSpanBegin});
         break;
+      case RecordKind::kThreadUse:
+        stage_.uses.push_back({.ts = ts,
+                               .thread_ns = capture::DurationTicks(record),
+                               .wait_ns = static_cast<int64_t>(ArgsAndLink(record)),
+                               .thread_switches = static_cast<uint32_t>(record.sequence)});
+        break;
+      case RecordKind::kProcessUse:
+        if (stage_.uses.empty() || stage_.uses.back().ts != ts) break;
+        stage_.uses.back().process_ns = capture::DurationTicks(record);
+        stage_.uses.back().process_switches = static_cast<uint32_t>(record.sequence);
+        break;
       default:
         issues_.Add(kUnknownRecord, "");
         break;
@@ -143,10 +154,33 @@ class Decoder {
 
 TrackKind TrackOf(RecordKind kind) { return capture::InfoOf(kind).track; }
 
+ProcessorUse UseBetween(const ThreadStage& stage, int64_t begin, int64_t end) {
+  const auto at = [&](int64_t moment) -> const UseInstant* {
+    const auto next =
+        std::upper_bound(stage.uses.begin(), stage.uses.end(), moment,
+                         [](int64_t ts, const UseInstant& use) { return ts < use.ts; });
+    return next == stage.uses.begin() ? nullptr : &*std::prev(next);
+  };
+  if (stage.has_gaps || end == kOpenEnd) return {};
+  const UseInstant* first = at(begin);
+  const UseInstant* last = at(end);
+  if (first == nullptr || first == last) return {};
+  const bool is_wait_known = first->wait_ns >= 0 && last->wait_ns >= first->wait_ns;
+  const auto ns = [](uint64_t from, uint64_t to) {
+    return static_cast<int64_t>((to - from) & capture::kDurationMask);
+  };
+  return {.thread_ns = ns(first->thread_ns, last->thread_ns),
+          .process_ns = ns(first->process_ns, last->process_ns),
+          .wait_ns = is_wait_known ? last->wait_ns - first->wait_ns : -1,
+          .thread_switches = last->thread_switches - first->thread_switches,
+          .process_switches = last->process_switches - first->process_switches};
+}
+
 ThreadStage Decode(const ThreadSlots& slots, const TickClock& clock, const KnownIds& known,
                    store::ImportIssues& issues) {
   ThreadStage stage;
   stage.thread_index = slots.thread_index;
+  stage.has_gaps = slots.dropped > 0 || slots.missing > 0;
   size_t total = slots.open.size();
   for (const SlotRun& run : slots.runs) total += run.count;
   stage.nodes.reserve(total);

@@ -151,7 +151,8 @@ std::vector<StepRange> FindSteps(const CaptureTrace& trace) {
   for (const ThreadStage& stage : trace.stages) {
     for (const Node& node : stage.nodes) {
       if (node.kind == RecordKind::kStep) {
-        steps.push_back({node.ts, node.end, node.sequence, node.slice_id, stage.thread_id});
+        steps.push_back({node.ts, node.end, node.sequence, node.slice_id, stage.thread_id,
+                         UseBetween(stage, node.ts, node.end)});
       }
     }
   }
@@ -194,6 +195,7 @@ Status WriteSteps(const CaptureTrace& trace, const std::vector<StepRange>& steps
     row.slice_id = step.slice_id;
     row.ts = step.ts;
     row.dur = step.end == kOpenEnd ? -1 : step.end - step.ts;
+    SetProcessorUse(step.use, row);
     writer.Append(row);
   }
   return writer.Close();

@@ -308,6 +308,51 @@ TEST_F(CaptureImportTest, CrashedProcess) {
   EXPECT_EQ(Issue("records_missing"), 0);
 }
 
+// Of a thread that has used `cpu` and waited `wait`, taken off its processor `switches` times.
+void AddUse(CaptureBuilder& c, uint64_t ticks, uint64_t cpu, uint64_t wait, int32_t switches) {
+  const auto record = [&](RecordKind kind, uint64_t ns, uint64_t waited, int32_t off) {
+    return capture::Record{ticks,
+                           capture::PackDurKind(0, kind, 0) | (ns & capture::kDurationMask),
+                           0,
+                           static_cast<uint32_t>(waited),
+                           static_cast<uint32_t>(waited >> 32U),
+                           off};
+  };
+  c.Add(1, record(RecordKind::kThreadUse, cpu, wait, switches));
+  c.Add(1, record(RecordKind::kProcessUse, 2 * cpu, UINT64_MAX, 2 * switches));
+}
+
+constexpr char kUseOfSteps[] =
+    "SELECT step_id, processor_ns, processor_wait_ns, involuntary_switches, process_processor_ns, "
+    "process_involuntary_switches FROM step ORDER BY step_id";
+
+TEST_F(CaptureImportTest, StepsKnowWhatTheirThreadUsedOfProcessors) {
+  CaptureBuilder c;
+  c.Thread(1, 11, 1, "");
+  const uint64_t nearly_full = capture::kDurationMask - 20;  // the counter begins again
+  AddUse(c, 95, nearly_full, 7, 1);
+  AddUse(c, 195, nearly_full + 70, 27, 4);
+  c.Add(1, Range{.kind = RecordKind::kStep, .begin = 100, .end = 200, .sequence = 1});
+  AddUse(c, 310, nearly_full + 90, UINT64_MAX, 4);  // its file was closed
+  c.Add(1, Range{.kind = RecordKind::kStep, .begin = 201, .end = 311, .sequence = 2});
+  c.Flush(1);
+  c.FlushOpen(1, {Range{.kind = RecordKind::kStep, .begin = 312, .sequence = 3}});
+  Import(c);
+  EXPECT_EQ(Rows(kUseOfSteps), "1 70 20 3 140 6\n2 20 NULL 0 40 0\n3 NULL NULL NULL NULL NULL\n");
+  EXPECT_EQ(Issue("record_unknown"), 0);
+}
+
+TEST_F(CaptureImportTest, WhereRecordsAreMissingTheUseOfProcessorsIsUnknown) {
+  CaptureBuilder c;
+  c.Thread(1, 11, 1, "");
+  AddUse(c, 95, 10, 7, 1);
+  AddUse(c, 195, 60, 27, 4);
+  c.Add(1, Range{.kind = RecordKind::kStep, .begin = 100, .end = 200, .sequence = 1});
+  c.Flush(1, /*dropped_total=*/1);
+  Import(c);
+  EXPECT_EQ(Rows(kUseOfSteps), "1 NULL NULL NULL NULL NULL\n");
+}
+
 // Its ring was copied while a range was open; when the segments were opened the range had ended.
 TEST_F(CaptureImportTest, RangesThatEndWhileTheCaptureIsRead) {
   CaptureBuilder c;

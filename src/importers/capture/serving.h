@@ -73,6 +73,7 @@ struct ServingRange {
   int64_t ts = 0;
   int64_t end = 0;
   int32_t slice_id = -1;
+  ProcessorUse use = {};
 };
 
 struct ServingEvents {

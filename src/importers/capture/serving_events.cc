@@ -88,7 +88,8 @@ class Finder {
       if (node.kind != capture::RecordKind::kSpanBegin || !IsOurs(node.domain)) continue;
       nodes[{node.ts, node.name}] = &node;
       if (trace_.dictionary.Name(node.name) == "engine step") {
-        events_.steps.push_back({node.ts, node.end, node.slice_id});
+        events_.steps.push_back(
+            {node.ts, node.end, node.slice_id, UseBetween(stage, node.ts, node.end)});
       }
     }
     for (const SpanEnd& span : stage.spans) {

@@ -161,6 +161,7 @@ class Builder {
                            [](const ServingRange& one, int64_t ts) { return one.ts < ts; });
       if (range != part.steps.end() && range->ts <= flow.range_end) {
         row.slice_id = range->slice_id;
+        SetProcessorUse(range->use, row);
         if (range->end != kOpenEnd) row.dur = range->end - row.ts;
       }
       step_of_key_[flow.key] = steps_.size();

@@ -69,6 +69,26 @@ struct MemoryInstant {
   int16_t device_index;
 };
 
+// What a thread and its process had used of the processors by a moment; `wait_ns` ready to run
+// without a processor, -1 unknown. Counters of the recorder begin again after 2^48 ns and 2^32.
+struct UseInstant {
+  int64_t ts = 0;
+  uint64_t thread_ns = 0;
+  uint64_t process_ns = 0;
+  int64_t wait_ns = -1;
+  uint32_t thread_switches = 0;
+  uint32_t process_switches = 0;
+};
+
+// The same of a stretch of time; -1 unknown.
+struct ProcessorUse {
+  int64_t thread_ns = -1;
+  int64_t process_ns = -1;
+  int64_t wait_ns = -1;
+  int64_t thread_switches = -1;
+  int64_t process_switches = -1;
+};
+
 struct SpanEnd {
   int64_t ts;
   uint64_t key;
@@ -97,6 +117,8 @@ struct ThreadStage {
   std::vector<FlowEnd> flows;
   std::vector<MemoryInstant> memory;
   std::vector<SpanEnd> spans;
+  std::vector<UseInstant> uses;
+  bool has_gaps = false;    // records of the thread are missing
   std::vector<Node> works;  // collective works, until Nest
   std::vector<TrackStage> tracks;
   int32_t first_slice = 0;
@@ -120,6 +142,20 @@ struct KnownIds {
 // `known`: another argument set or stack is none and counted, another name is known.names.
 ThreadStage Decode(const ThreadSlots& slots, const TickClock& clock, const KnownIds& known,
                    store::ImportIssues& issues);
+
+// From the last ones at or before begin and end. Unknown where there are none or others, or where
+// records are missing and these may be of other moments.
+ProcessorUse UseBetween(const ThreadStage& stage, int64_t begin, int64_t end);
+
+// Into the columns of a step.
+template <class Row>
+void SetProcessorUse(const ProcessorUse& use, Row& row) {
+  row.processor_ns = use.thread_ns;
+  row.processor_wait_ns = use.wait_ns;
+  row.involuntary_switches = use.thread_switches;
+  row.process_processor_ns = use.process_ns;
+  row.process_involuntary_switches = use.process_switches;
+}
 
 // Sorts nodes, finds parents, depth, modules and the owners of instants, splits overlaps off.
 // `spans` are ranges across threads that began on this one.

@@ -92,6 +92,7 @@ struct StepRange {
   int64_t number;
   int32_t slice_id;
   int32_t thread_id;
+  ProcessorUse use = {};
 };
 // In the order of begin.
 std::vector<StepRange> FindSteps(const CaptureTrace& trace);
