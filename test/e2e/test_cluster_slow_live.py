@@ -22,6 +22,7 @@ LAUNCHER = """
 import gc
 import os
 import runpy
+import subprocess
 import sys
 import time
 
@@ -81,11 +82,17 @@ def collects_garbage():
     globals()["kept"] = kept
 
 
+def shares_its_processor():
+    os.sched_setaffinity(0, {{max(os.sched_getaffinity(0))}})
+    busy = "import os; parent = os.getppid()\\nwhile os.getppid() == parent: pass"
+    subprocess.Popen([sys.executable, "-I", "-S", "-c", busy], env={{}})
+
+
 def main():
     program, way, slow_rank = sys.argv[1:4]
     if os.environ["RANK"] == slow_rank and way != "none":
         {{"data loading": loads_slowly, "compute": computes_more,
-          "garbage collection": collects_garbage}}[way]()
+          "garbage collection": collects_garbage, "busy": shares_its_processor}}[way]()
     sys.argv = [program, *sys.argv[4:]]
     runpy.run_path(program, run_name="__main__")
 
@@ -135,3 +142,21 @@ def test_the_rank_that_was_slowed_down_is_named(
     assert rows[0][1] in causes, printed
     if activity is not None:
         assert rows[0][2] == activity, printed
+
+
+@pytest.mark.skipif((os.cpu_count() or 1) < RANKS, reason="needs a processor for each rank")
+def test_a_rank_that_waits_for_its_processor_is_not_slow(run_sonde, prepared, tmp_path):
+    """Another program takes half of its processor: the machine is busy, its program is the same."""
+    folder = record(run_sonde, prepared.python, tmp_path, "busy")
+    rows, printed = slow_ranks(run_sonde, tmp_path, folder)
+    assert rows == [], printed
+    assert "none is slow by its program" in printed
+    assert f"rank {SLOW} waits" in printed and "its program is not slow" in printed
+    done = run_sonde(
+        "query",
+        "out",
+        f"SELECT sum(unserved_ns) > 0 FROM slow_rank_work WHERE rank = {SLOW}",
+        "--format",
+        "csv",
+    )
+    assert done.stdout.split()[-1] == "true", done.stdout

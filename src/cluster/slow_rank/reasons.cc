@@ -60,6 +60,7 @@ void AddWork(const Role& role, std::vector<SlowWorkRow>& rows) {
                       .copy_ns = work.copy_ns,
                       .free_ns = work.free_ns,
                       .late_ns = work.late_ns,
+                      .unserved_ns = work.unserved_ns,
                       .exposed_ns = work.exposed_ns,
                       .excess_ns = static_cast<int64_t>(own[rank] - median),
                       .peer_count = static_cast<int64_t>(role.ranks.size()) - 1});

@@ -46,6 +46,8 @@ SONDE_CLUSTER_TABLE(SlowCauseRow, kSlowCause, "slow_rank_cause", "SlowRankCause"
   C(copy_ns, Int, "CopyNs", "", "ns", kLess, "copies, without computing or communication")        \
   C(free_ns, Int, "FreeNs", "", "ns", kLess, "nothing ran")                                       \
   C(late_ns, Int, "LateNs", "", "ns", kLess, "of it: the host launched late")                     \
+  C(unserved_ns, Int, "UnservedNs", "", "ns", kLess,                                              \
+    "of computing and idle: the host's thread waited for a processor that others had")            \
   C(exposed_ns, Int, "NotOverlappedNs", "", "ns", kNeither, "communication without computing")    \
   C(excess_ns, Int, "ExcessNs", "", "ns", kLess, "own work (the first three) longer than peers'") \
   C(peer_count, Int, "peerCount", "", "", kNeither, "ranks that do the same work")

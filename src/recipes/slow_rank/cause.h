@@ -1,5 +1,7 @@
 // Why a rank takes longer than others of its role: its excess of own work, part by part.
 //
+// Time in which other programs had the processor (work.h, unserved) is no part of it.
+//
 //   kernels    of each name: time of the rank - median of the others
 //     slower   calls of one name and shapes that both have: common calls * difference of the
 //              median time; where no shapes match, time an element of the first input

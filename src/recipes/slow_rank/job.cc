@@ -47,7 +47,34 @@ void SetSteps(Role& role) {
   }
 }
 
+void SetOutliers(Role& role) {
+  for (const RankOfJob& rank : role.ranks) {
+    std::vector<int64_t>& sums = role.step_outliers.emplace_back(rank.Rows<WorkStep>().size(), 0);
+    const std::vector<int64_t>& outliers = role.outliers.emplace_back(OutliersOf(rank));
+    for (size_t i = 0; i < outliers.size(); ++i) {
+      sums[static_cast<size_t>(rank.Rows<WorkTasks>()[i].step)] += outliers[i];
+    }
+  }
+}
+
 }  // namespace
+
+StepParts Role::PartsOf(size_t rank, size_t step) const {
+  const WorkStep& work = StepOf(rank, step);
+  // Kernels may run in parallel, so these are not all of what is computed.
+  const int64_t outlier =
+      std::min(step_outliers[rank][static_cast<size_t>(places[rank][step])], work.compute_ns / 2);
+  const int64_t late = std::min(work.late_ns, work.free_ns);
+  const int64_t unserved = std::max<int64_t>(work.unserved_ns - outlier, 0);
+  const int64_t unserved_late = std::min({work.unserved_late_ns, unserved, late});
+  const int64_t compute = work.compute_ns - outlier;
+  const int64_t unserved_compute = std::min(unserved - unserved_late, compute);
+  return {.compute_ns = compute - unserved_compute,
+          .copy_ns = work.copy_ns,
+          .late_ns = late - unserved_late,
+          .idle_ns = work.free_ns - late,
+          .unserved_ns = unserved_compute + unserved_late};
+}
 
 std::vector<Role> RolesOf(std::span<const RankWork* const> ranks) {
   std::map<std::string, std::vector<std::pair<Names, Role>>> kinds;
@@ -66,7 +93,7 @@ std::vector<Role> RolesOf(std::span<const RankWork* const> ranks) {
   for (auto& [kind, list] : kinds) {
     for (auto& [names, role] : list) {
       SetSteps(role);
-      for (const RankOfJob& rank : role.ranks) role.outliers.push_back(OutliersOf(rank));
+      SetOutliers(role);
       roles.push_back(std::move(role));
     }
   }

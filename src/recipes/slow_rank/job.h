@@ -36,12 +36,26 @@ class RankOfJob {
   const RankWork* work_;
 };
 
+// The own work of a rank in a step, without single long calls (outliers.h) and without the time in
+// which other programs had its processor; that may be the reason of a long call, and is not counted
+// twice.
+struct StepParts {
+  int64_t compute_ns = 0;
+  int64_t copy_ns = 0;
+  int64_t late_ns = 0;
+  int64_t idle_ns = 0;      // though launched
+  int64_t unserved_ns = 0;  // left out, besides the long calls
+  int64_t own_ns() const { return compute_ns + copy_ns + late_ns + idle_ns; }
+};
+
 struct Role {
   std::vector<RankOfJob> ranks;
   std::vector<int64_t> steps;                // their numbers
   std::vector<std::vector<int32_t>> places;  // [rank][step]: of the rank's WorkStep
   std::vector<std::vector<int64_t>>
       outliers;  // [rank][WorkTasks]: ns that do not count (outliers.h)
+  std::vector<std::vector<int64_t>> step_outliers;  // [rank][WorkStep]: their sum
+  StepParts PartsOf(size_t rank, size_t step) const;
   const WorkStep& StepOf(size_t rank, size_t step) const {
     return ranks[rank].Rows<WorkStep>()[static_cast<size_t>(places[rank][step])];
   }

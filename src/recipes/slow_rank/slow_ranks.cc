@@ -17,32 +17,26 @@ using Values = std::vector<std::vector<double>>;  // [rank][step]
 
 // Own work and its parts of each rank and step.
 struct OwnWork {
-  Values whole;
+  Values with_unserved;
+  Values whole;                 // without the time in which other programs had the processor
   std::array<Values, 4> parts;  // computing, copies, launched late, otherwise idle
 };
 
-// Without outliers; kernels may run in parallel, so these are not all of what is computed.
 OwnWork OwnWorkOf(const Role& role) {
   OwnWork own;
   for (size_t rank = 0; rank < role.ranks.size(); ++rank) {
-    const RankOfJob& one = role.ranks[rank];
-    std::vector<int64_t> outliers(one.Rows<WorkStep>().size(), 0);
-    for (size_t i = 0; i < role.outliers[rank].size(); ++i) {
-      outliers[static_cast<size_t>(one.Rows<WorkTasks>()[i].step)] += role.outliers[rank][i];
-    }
     std::vector<double>& whole = own.whole.emplace_back();
+    std::vector<double>& with_unserved = own.with_unserved.emplace_back();
     for (Values& part : own.parts) part.emplace_back();
     for (size_t step = 0; step < role.steps.size(); ++step) {
-      const WorkStep& work = role.StepOf(rank, step);
-      const int64_t outlier =
-          std::min(outliers[static_cast<size_t>(role.places[rank][step])], work.compute_ns / 2);
-      const int64_t late = std::min(work.late_ns, work.free_ns);
-      const std::array<int64_t, 4> parts = {work.compute_ns - outlier, work.copy_ns, late,
-                                            work.free_ns - late};
-      for (size_t i = 0; i < parts.size(); ++i) {
-        own.parts[i].back().push_back(static_cast<double>(parts[i]));
+      const StepParts parts = role.PartsOf(rank, step);
+      const std::array<int64_t, 4> values = {parts.compute_ns, parts.copy_ns, parts.late_ns,
+                                             parts.idle_ns};
+      for (size_t i = 0; i < values.size(); ++i) {
+        own.parts[i].back().push_back(static_cast<double>(values[i]));
       }
-      whole.push_back(static_cast<double>(work.own_ns() - outlier));
+      whole.push_back(static_cast<double>(parts.own_ns()));
+      with_unserved.push_back(static_cast<double>(parts.own_ns() + parts.unserved_ns));
     }
   }
   return own;
@@ -99,6 +93,19 @@ void AddWaits(const Role& role, size_t place, size_t step, TimeByGroup& waits) {
   }
 }
 
+// Whether it is more than a busy machine makes of ranks that are alike.
+bool IsCertain(const Role& role, const Excess& excess) {
+  double unserved_ns = 0;
+  for (const size_t step : excess.steps) {
+    const auto of = [&](size_t rank) {
+      return static_cast<double>(role.StepOf(rank, step).unserved_ns);
+    };
+    unserved_ns += of(excess.place) + std::max(LongerOfOthers(role, excess.place, of), 0.0);
+  }
+  const double mean_ns = unserved_ns / static_cast<double>(excess.steps.size());
+  return excess.value >= kCertainShare * mean_ns;
+}
+
 // How long the others waited for it, in the mean of the steps: what the median one of them
 // communicates longer without computing, or is longer in the collectives of one group. Of many
 // ranks only those wait that are in a group with the slow one.
@@ -152,8 +159,7 @@ Place PlaceOf(const Role& role, const Excess& excess) {
 
 // Those for which others wait; of each rank the whole of its own work where that is enough, else
 // the part by which most is lost.
-std::vector<SlowRank> SlowByOwnWork(const Role& role) {
-  const OwnWork own = OwnWorkOf(role);
+std::vector<SlowRank> SlowByOwnWork(const Role& role, const OwnWork& own) {
   std::map<size_t, SlowRank> found;
   const auto take = [&](const Values& values, bool is_part) {
     for (Excess& excess : FindExcesses(values)) {
@@ -161,6 +167,7 @@ std::vector<SlowRank> SlowByOwnWork(const Role& role) {
       // part has to take longer from some step on, and in half of the steps at least.
       const bool is_lasting = excess.is_steady && 2 * excess.steps.size() >= values.front().size();
       if (is_part && !is_lasting) continue;
+      if (!IsCertain(role, excess)) continue;
       if (WaitedFor(role, excess) < kWaitedShare.value * excess.value) continue;
       SlowRank slow{.excess = std::move(excess), .is_part = is_part};
       const size_t place = slow.excess.place;
@@ -177,8 +184,32 @@ std::vector<SlowRank> SlowByOwnWork(const Role& role) {
   return list;
 }
 
-std::vector<SlowRank> SlowRanksOf(const Role& role) {
-  std::vector<SlowRank> found = SlowByOwnWork(role);
+// Those that are not slow otherwise, and others wait for them.
+std::vector<UnservedRank> UnservedOf(const Role& role, const OwnWork& own,
+                                     const std::vector<SlowRank>& slow) {
+  std::vector<UnservedRank> found;
+  for (Excess& excess : FindExcesses(own.with_unserved)) {
+    const size_t place = excess.place;
+    const bool is_slow = std::any_of(
+        slow.begin(), slow.end(), [&](const SlowRank& one) { return one.excess.place == place; });
+    if (is_slow || WaitedFor(role, excess) < kWaitedShare.value * excess.value) continue;
+    UnservedRank one{.excess = std::move(excess)};
+    const auto count = static_cast<double>(one.excess.steps.size());
+    for (const size_t step : one.excess.steps) {
+      const auto unserved = [&](size_t rank) {
+        return static_cast<double>(role.StepOf(rank, step).unserved_ns);
+      };
+      one.own_ns += unserved(place) / count;
+      one.others_ns += (unserved(place) + LongerOfOthers(role, place, unserved)) / count;
+    }
+    // It is the reason where it is the most of what the rank takes longer.
+    if (2 * (one.own_ns - one.others_ns) >= one.excess.value) found.push_back(std::move(one));
+  }
+  return found;
+}
+
+std::vector<SlowRank> SlowRanksOf(const Role& role, const OwnWork& own) {
+  std::vector<SlowRank> found = SlowByOwnWork(role, own);
   std::vector<size_t> places;
   for (const SlowRank& slow : found) places.push_back(slow.excess.place);
   for (SlowRank& slow : found) {
@@ -187,6 +218,7 @@ std::vector<SlowRank> SlowRanksOf(const Role& role) {
   }
   for (SlowLinkCause& link : SlowLinksOf(role)) {
     if (std::find(places.begin(), places.end(), link.excess.place) != places.end()) continue;
+    if (!IsCertain(role, link.excess)) continue;
     found.push_back({.excess = std::move(link.excess), .causes = {std::move(link.cause)}});
   }
   return found;
@@ -254,6 +286,22 @@ void SayGroup(const SlowGroup& group, const EvidenceNames& names, std::vector<Fi
   findings.push_back(std::move(finding));
 }
 
+void SayUnserved(const SlowRanksOfJob& job, const UnservedRank& one, const EvidenceNames& names,
+                 std::vector<Finding>& findings) {
+  const Role& role = job.roles[one.role];
+  const RankOfJob& rank = role.ranks[one.excess.place];
+  const std::string number = std::to_string(rank.rank());
+  Finding finding = NewFinding(
+      "cluster.unserved",
+      {number, Duration(one.own_ns), Duration(one.others_ns), SinceText(one.excess, role.steps),
+       Duration(one.excess.value), std::to_string(role.ranks.size() - 1)},
+      names.work);
+  finding.trace = rank.trace();
+  finding.step = role.steps[one.excess.steps.front()];
+  finding.evidence += base::Concat(" WHERE ", names.rank, " = ", number);
+  findings.push_back(std::move(finding));
+}
+
 }  // namespace
 
 bool NamesCause(const Finding& finding) {
@@ -262,9 +310,26 @@ bool NamesCause(const Finding& finding) {
          finding.text_key == "cluster.slow_group_link";
 }
 
+namespace {
+
+bool IsBusy(std::span<const RankWork* const> ranks) {
+  double own_ns = 0;
+  double unserved_ns = 0;
+  for (const RankWork* work : ranks) {
+    for (const WorkStep& step : work->Rows<WorkStep>()) {
+      own_ns += static_cast<double>(step.own_ns());
+      unserved_ns += static_cast<double>(step.unserved_ns);
+    }
+  }
+  return unserved_ns > 0 && unserved_ns >= kExcessShare * own_ns;
+}
+
+}  // namespace
+
 SlowRanksOfJob FindSlowRanks(std::span<const RankWork* const> ranks) {
   SlowRanksOfJob job;
   job.roles = RolesOf(ranks);
+  job.is_busy = IsBusy(ranks);
   for (const RankWork* work : ranks) {
     ++job.seen;
     for (const WorkFacts& facts : work->Rows<WorkFacts>()) {
@@ -274,7 +339,13 @@ SlowRanksOfJob FindSlowRanks(std::span<const RankWork* const> ranks) {
   for (size_t role = 0; role < job.roles.size(); ++role) {
     if (job.roles[role].ranks.size() < 2 || job.roles[role].steps.empty()) continue;
     job.compared += job.roles[role].ranks.size();
-    for (SlowRank& one : SlowRanksOf(job.roles[role])) {
+    const OwnWork own = OwnWorkOf(job.roles[role]);
+    const std::vector<SlowRank> slow = SlowRanksOf(job.roles[role], own);
+    for (UnservedRank& one : UnservedOf(job.roles[role], own, slow)) {
+      one.role = role;
+      job.unserved.push_back(std::move(one));
+    }
+    for (SlowRank one : slow) {
       one.role = role;
       job.slow.push_back(std::move(one));
     }
@@ -293,10 +364,11 @@ std::vector<Finding> FindingsOf(const SlowRanksOfJob& job, const EvidenceNames& 
   if (findings.empty() && job.compared == 0) {
     findings.push_back(NewFinding("cluster.no_peers", {}, names.work));
   } else if (findings.empty()) {
-    findings.push_back(NewFinding("cluster.no_slow_work",
+    findings.push_back(NewFinding(job.is_busy ? "cluster.no_slow_program" : "cluster.no_slow_work",
                                   {std::to_string(job.compared), Fixed(100 * kExcessShare, 0)},
                                   names.work));
   }
+  for (const UnservedRank& one : job.unserved) SayUnserved(job, one, names, findings);
   if (job.world > static_cast<int64_t>(job.seen)) {
     findings.push_back(NewFinding("cluster.ranks_missing",
                                   {std::to_string(job.seen), std::to_string(job.world)},

@@ -143,6 +143,66 @@ TEST(FindSlowRanks, ComparesRanksOfOneRunAndSaysWhoIsMissing) {
   EXPECT_TRUE(recipes::SlowRanksOrNone(job.ranks()).empty());
 }
 
+// A busy machine: the rank is slower in wall time alone.
+TEST(FindSlowRanks, WhoWaitsForAProcessorIsNotSlow) {
+  Job job(kGroupOf, 6, 10);
+  for (size_t step = 0; step < 6; ++step) {
+    job.Lengthen(1, step, 300'000, 20'000);
+    job.ranks()[1].Rows<WorkStep>()[step].unserved_ns = 310'000;
+  }
+  EXPECT_TRUE(job.SlowRanks().empty());
+  const auto findings = recipes::SlowRanksOrNone(job.ranks());
+  ASSERT_EQ(findings.size(), 2U);
+  EXPECT_TRUE(TextOf(findings[0], Language::kEnglish)
+                  .starts_with("of 4 ranks, none is slow by its program: "));
+  const std::string text = TextOf(findings[1], Language::kEnglish);
+  EXPECT_TRUE(
+      text.starts_with("rank 1 waits 310.00 us a step for a processor that other programs "
+                       "have, "))
+      << text;
+  EXPECT_NE(text.find("in all steps its own work takes 300.00 us longer by that"),
+            std::string::npos)
+      << text;
+  // All wait alike: nobody has a sentence.
+  for (RankWork& rank : job.ranks()) {
+    for (WorkStep& work : rank.Rows<WorkStep>()) {
+      work = {.step = work.step,
+              .compute_ns = 1'300'000,
+              .exposed_ns = kWaitNs,
+              .unserved_ns = 310'000};
+    }
+  }
+  const auto none = recipes::SlowRanksOrNone(job.ranks());
+  ASSERT_EQ(none.size(), 1U);
+  EXPECT_EQ(none[0].text_key, "cluster.no_slow_program");
+}
+
+// On a busy machine ranks differ by more than on a quiet one.
+TEST(FindSlowRanks, ASmallExcessBesideMuchWaitingIsNoCertainOne) {
+  for (const int64_t unserved_ns : {100'000, 1'000'000}) {
+    Job job(kGroupOf, 6, 10);
+    for (size_t step = 0; step < 6; ++step) {
+      job.Lengthen(1, step, 80'000, 8'000);
+      for (RankWork& rank : job.ranks()) {
+        WorkStep& work = rank.Rows<WorkStep>()[step];
+        work.free_ns += unserved_ns;
+        work.late_ns += unserved_ns;
+        work.unserved_ns = work.unserved_late_ns = unserved_ns;
+      }
+    }
+    EXPECT_EQ(job.SlowRanks().empty(), unserved_ns > 800'000) << unserved_ns;
+  }
+}
+
+TEST(FindSlowRanks, ASlowProgramIsNamedOnABusyMachineToo) {
+  Job job(kGroupOf, 6, 10);
+  for (size_t step = 0; step < 6; ++step) {
+    job.Lengthen(1, step, 500'000, 50'000);
+    job.ranks()[1].Rows<WorkStep>()[step].unserved_ns = 200'000;
+  }
+  EXPECT_EQ(job.SlowRanks(), (std::vector<int32_t>{1}));
+}
+
 // Pairs of ranks, each in a group of its own; traces that do not distinguish transfers from
 // waiting.
 TEST(FindSlowRanks, FindsTheGroupWhoseLinkIsSlow) {

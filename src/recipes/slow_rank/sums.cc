@@ -25,10 +25,11 @@ RankSums SumsOf(const Role& role, size_t rank, const std::vector<size_t>& steps)
   for (const size_t step : steps) {
     const WorkStep& work = role.StepOf(rank, step);
     counts[static_cast<size_t>(role.places[rank][step])] = true;
-    sums.compute += static_cast<double>(work.compute_ns);
-    sums.copies += static_cast<double>(work.copy_ns);
-    sums.late += static_cast<double>(std::min(work.late_ns, work.free_ns));
-    sums.waiting += static_cast<double>(work.free_ns - std::min(work.late_ns, work.free_ns));
+    const StepParts parts = role.PartsOf(rank, step);
+    sums.compute += static_cast<double>(parts.compute_ns);
+    sums.copies += static_cast<double>(parts.copy_ns);
+    sums.late += static_cast<double>(parts.late_ns);
+    sums.waiting += static_cast<double>(parts.idle_ns);
     if (work.mhz < 0) continue;
     frequency += work.mhz * static_cast<double>(work.compute_ns);
     weight += static_cast<double>(work.compute_ns);
@@ -40,7 +41,6 @@ RankSums SumsOf(const Role& role, size_t rank, const std::vector<size_t>& steps)
     if (!counts[static_cast<size_t>(tasks.step)]) continue;
     const int64_t outlier_ns = role.outliers[rank][i];
     const std::string_view name = one.Text(tasks.name);
-    sums.compute -= static_cast<double>(outlier_ns);
     Add(tasks, outlier_ns,
         tasks.kind == WorkKind::kCopy ? sums.copy_names[name]
                                       : sums.kernels[name][one.Text(tasks.shapes)]);

@@ -1,7 +1,9 @@
 #include "recipes/slow_rank/work.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <set>
 #include <tuple>
@@ -14,6 +16,7 @@
 #include "recipes/intervals.h"
 #include "recipes/meaning/meaning.h"
 #include "recipes/trace/counted_steps.h"
+#include "recipes/trace/processor_use.h"
 #include "recipes/trace/work_kinds.h"
 
 namespace sonde::recipes::slow_rank {
@@ -95,6 +98,7 @@ class Reader {
       step.exposed_ns = exposed.Of(step.begin_ns, step.end_ns);
     }
     AddLate(free);
+    AddUnserved();
     AddFrequency(compute);
     AddTasks();
     AddOperations(own);
@@ -156,6 +160,7 @@ class Reader {
     std::set<int64_t> ids;
     for (const store::StepRow& step : data_.steps) {
       if (ids.insert(step.step_id).second) known.push_back(&step);
+      uses_[step.step_id].Add(step);
     }
     if (known.empty()) {
       int64_t last = INT64_MIN;
@@ -203,6 +208,26 @@ class Reader {
         step.late_ns += std::max<int64_t>(
             std::min(gap.end_ns, step.end_ns) - std::max(gap.start_ns, step.begin_ns), 0);
       }
+    }
+  }
+
+  void AddUnserved() {
+    const bool is_host = !view_.devices.empty() && view_.devices.front().is_cpu;
+    for (WorkStep& step : steps_) {
+      const auto use = uses_.find(step.step);
+      if (use == uses_.end()) continue;
+      const int64_t late_ns = std::min(step.late_ns, step.free_ns);
+      const int64_t own_ns = step.own_ns();
+      if (!is_host) {
+        // Its thread waits for the device by computing, so that its own time leaves nothing.
+        step.unserved_ns = step.unserved_late_ns =
+            std::min(late_ns, use->second.UnservedNs(std::numeric_limits<int64_t>::max()));
+        continue;
+      }
+      step.unserved_ns = use->second.UnservedNs(own_ns);
+      if (own_ns <= 0) continue;
+      const double late_share = static_cast<double>(late_ns) / static_cast<double>(own_ns);
+      step.unserved_late_ns = std::llround(late_share * static_cast<double>(step.unserved_ns));
     }
   }
 
@@ -380,6 +405,7 @@ class Reader {
   Sets sets_;
   std::vector<Launched> launched_;  // by begin
   std::vector<WorkStep> steps_;
+  std::map<int64_t, StepUse> uses_;  // by number of the step
 };
 
 }  // namespace

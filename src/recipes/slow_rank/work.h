@@ -10,6 +10,10 @@
 //   late       idle time before work that the host launched after it had begun, or of which the
 //              launch is not known
 //   host       time of host slices, without that of those they enclose, while the device idled
+//   unserved   of own work: the step's thread was ready to run, or a thread that it needs was, and
+//              other programs had the processor. Where the host is the device of any own work,
+//              else of late; at most what the thread's own processor time leaves of it. 0 where
+//              the trace does not know the use of processors
 // Texts of a rank are kept once (WorkText) and named by their place; rows of a step by the place of
 // the step. Units: nanoseconds. Pure, any thread.
 #pragma once
@@ -46,6 +50,8 @@ struct WorkStep {
   int64_t free_ns = 0;
   int64_t late_ns = 0;  // of free_ns
   int64_t exposed_ns = 0;
+  int64_t unserved_ns = 0;       // of own_ns()
+  int64_t unserved_late_ns = 0;  // of unserved_ns and late_ns
   double mhz = -1;  // mean frequency of the cores while they computed; -1: not recorded
   int64_t own_ns() const { return compute_ns + copy_ns + free_ns; }
 };
