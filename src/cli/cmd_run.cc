@@ -53,7 +53,7 @@ void DeclareSelection(CLI::App& app, RunOptions& options) {
                  "First step not to record; -1: record to the end")
       ->group(group);
   app.add_option("--profile-step-mark", options.step_mark,
-                 "Steps are the ranges of this name (torch.profiler.record_function)")
+                 "Steps are the ranges of this name (record_function; mstx of MindSpore)")
       ->group(group);
   app.add_option("--profile-ranks", options.ranks, "Ranks to record, as 0 1 or 0,1; -1: all")
       ->delimiter(',')

@@ -44,6 +44,18 @@ def test_requests_begin_and_end_it(run, rows):
 
 
 @all_of_its_kind
+def test_steps_that_the_program_marks(run, rows):
+    options = ("--profile-step-mark", "iteration")
+    done = run("monitored.py", "marked", options=options, SONDE_PROFILE_ANALYSE="0")
+    (span,) = done.spans()
+    assert steps_of(rows, span) == [0, 1]
+    sql = ("SELECT step_id, count(*) AS n FROM device_task WHERE op_type = 'Softmax' GROUP BY 1 "
+           "ORDER BY 1 NULLS LAST")  # fmt: skip
+    found = [(row["step_id"], row["n"]) for row in rows(span, sql)]
+    assert found == [(0, 2), (1, 2), (None, 4)]
+
+
+@all_of_its_kind
 def test_ranks_of_its_launcher(run, rows):
     """msrun sets these variables."""
     done = run("decoder.py", "pynative", 2, RANK_ID="3", RANK_SIZE="4")

@@ -62,6 +62,6 @@ def _mindspore() -> Framework:
     from sonde.mindspore._recording import Recording, Settings
 
     def hooks(to: StepCallbacks) -> Any:
-        return StepHooks(to.begin, to.end, to.rest)
+        return StepHooks(to.begin, to.end, to.rest, to.mark)
 
     return Framework("mindspore", _adapter.attach, Recording, Settings, hooks)

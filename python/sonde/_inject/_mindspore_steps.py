@@ -7,7 +7,8 @@ Where optimizers run inside compiled code, and where there is none, outermost ca
 (``_turns`` decides which of them begin one). Cells that were switched to evaluation after training
 began are part of no step. Users read docs/reference/steps.md.
 
-From the first ``sonde.mindspore.step()`` on none of this ends or begins a step.
+From the first ``sonde.mindspore.step()`` on none of this ends or begins a step. With ``mark``
+(``--profile-step-mark``) steps are the ranges (``mstx``) of that name, and nothing else.
 Threads: callbacks run on the thread that does the work, under a lock of this object.
 """
 
@@ -19,7 +20,7 @@ from sonde import _step_mark
 from sonde._inject import _rounds
 from sonde._inject._turns import Turns
 from sonde._seams import Around, Part, Seam
-from sonde.mindspore import _cells
+from sonde.mindspore import _cells, _marks
 
 _OPTIMIZERS = ("mindspore.nn.optim.optimizer", "mindspore.experimental.optim.optimizer")
 
@@ -33,7 +34,9 @@ class StepHooks:
         begin: Callable[[], None],
         end: Callable[[], None],
         rest: Callable[[], None] = lambda: None,
+        mark: str = "",
     ) -> None:
+        self._mark = mark
         self._stepped = Seam("steps of the program", _OPTIMIZERS[0], self._parts())
         self._stepped_newer = Seam(
             "steps of optimizers of torch's kind", _OPTIMIZERS[1], self._parts(), is_extra=True
@@ -57,6 +60,10 @@ class StepHooks:
     def install(self) -> None:
         """Puts the hooks in place."""
         _cells.install()
+        if self._mark:
+            begins, ends = self._stepped.guarded(self._open), self._stepped.guarded(self._end_step)
+            _marks.follow(self._mark, begins, ends)
+            return
         for seam in self.seams():
             seam.install()
         _step_mark.listen(self._stepped.guarded(self._marked))
@@ -143,13 +150,15 @@ class StepHooks:
         return self._has_trained and not trains and not _holds_optimizer(called)
 
     def _open(self) -> None:
-        self._is_open = True
-        self._begin()
+        with self._lock:
+            self._is_open = True
+            self._begin()
 
     def _end_step(self) -> None:
-        if self._is_open:
-            self._is_open = False
-            self._end()
+        with self._lock:
+            if self._is_open:
+                self._is_open = False
+                self._end()
 
 
 def _classes() -> "tuple[type, ...]":

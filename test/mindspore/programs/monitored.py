@@ -1,6 +1,6 @@
 """Steps that others record: monitored.py dynamic CONFIG OUTPUT (MindSpore's monitor, whose file is
 changed in step 3), http ADDRESS (posts to the address in its third and fifth step), killed (kills
-itself in the fourth step)."""
+itself in the fourth step), marked (ranges of mstx, each around two of the steps 2 to 5)."""
 
 import json
 import os
@@ -44,9 +44,24 @@ def killed():
     return lambda step: os.kill(os.getpid(), signal.SIGKILL) if step == 4 else None, lambda _: None
 
 
-before_step, after_step = {"dynamic": dynamic, "http": http, "killed": killed}[sys.argv[1]](
-    *sys.argv[2:]
-)
+def marked():
+    from mindspore.profiler import mstx
+
+    opened = []
+
+    def before(step):
+        if step in (2, 4):
+            opened.append(mstx.range_start("iteration"))
+
+    def after(step):
+        if step in (3, 5):
+            mstx.range_end(opened.pop())
+
+    return before, after
+
+
+KINDS = {"dynamic": dynamic, "http": http, "killed": killed, "marked": marked}
+before_step, after_step = KINDS[sys.argv[1]](*sys.argv[2:])
 for number in range(STEPS):
     before_step(number)
     print("result", repr(float(net(ids).asnumpy().sum())))
