@@ -1,0 +1,108 @@
+"""MindSpore programs in which something goes wrong, below `sonde run`."""
+
+import csv
+import subprocess
+
+import pytest
+from conftest import PROGRAMS, ROOT, all_of_its_kind, clean_environment
+
+
+@pytest.fixture(name="ended")
+def make_ended(python, sonde, tmp_path):
+    """ended(kind, options...): the process and its captures."""
+
+    def ended(kind, *options, words=(), **variables):
+        program = [python, PROGRAMS / "bad_days.py", kind, *words]
+        command = [sonde, "run", *options, "--", *program]
+        done = subprocess.run(command, cwd=tmp_path, env=clean_environment(**variables), text=True,
+                              capture_output=True, timeout=300, check=False)  # fmt: skip
+        return done, sorted((tmp_path / "profile").glob("*_ascend_*"))
+
+    return ended
+
+
+def launches(rows, span):
+    return rows(span, "SELECT count(*) AS n FROM device_task")[0]["n"]
+
+
+def steps_of(rows, span):
+    return [row["step_id"] for row in rows(span, "SELECT step_id FROM step ORDER BY ts")]
+
+
+@all_of_its_kind
+def test_a_fork_while_recording(ended, rows):
+    """The parent's capture is whole, and the child's records are not in it."""
+    done, spans = ended("forked", SONDE_PROFILE_ANALYSE="0")
+    assert done.returncode == 0 and "child ended with 0" in done.stdout, done.stderr
+    results = [line for line in done.stdout.splitlines() if line.startswith("result ")]
+    assert len(results) == 4 and len(set(results)) == 1
+    (parent,) = (span for span in spans if launches(rows, span) > 0)
+    assert steps_of(rows, parent) == [0, 1, 2, 3]
+    assert rows(parent, "SELECT count(*) AS n FROM slice WHERE dur < 0")[0]["n"] == 0
+
+
+@all_of_its_kind
+def test_ranks_that_are_spawned(ended, rows, sonde):
+    done, spans = ended("spawned", SONDE_PROFILE_ANALYSE="0")
+    assert done.returncode == 0, done.stderr
+    sql = "SELECT value FROM metadata WHERE key = 'rank'"
+    found = sorted(row["value"] for span in spans for row in rows(span, sql))
+    ranks = [span for span in spans if launches(rows, span) > 0]
+    assert len(ranks) == 2 and {"0", "1"} <= set(found)
+    assert all(steps_of(rows, span) == [0, 1, 2] for span in ranks)
+    folder = ranks[0].parent
+    words = [sonde, "cluster", "-m", "all", "-d", folder, "-o", folder / "of_all"]
+    subprocess.run(words, check=True, capture_output=True, timeout=120)
+    table = folder / "of_all" / "cluster_analysis_output" / "cluster_step_trace_time.csv"
+    with open(table, encoding="utf-8") as file:
+        found = {(row["Step"], row["Type"], row["Index"]) for row in csv.DictReader(file)}
+    assert found == {(str(step), "rank", str(rank)) for step in range(3) for rank in range(2)}
+
+
+@all_of_its_kind
+def test_a_compilation_that_fails(ended, rows):
+    done, (span,) = ended("compilation", SONDE_PROFILE_ANALYSE="0")
+    assert done.returncode == 0 and "refused " in done.stdout, done.stderr
+    assert done.stdout.count("result ") == 3
+    assert len(steps_of(rows, span)) >= 3
+    # What it had opened has ended.
+    assert rows(span, "SELECT count(*) AS n FROM slice WHERE dur < 0")[0]["n"] == 0
+
+
+@all_of_its_kind
+def test_a_device_that_is_not_there(ended, rows):
+    done, (span,) = ended("device")
+    assert done.returncode == 1
+    assert "Unsupported device target" in done.stderr
+    assert launches(rows, span) > 30 and steps_of(rows, span) == [0]
+
+
+@all_of_its_kind
+def test_variables_of_the_user_stay(ended):
+    theirs = {"MS_ALLOC_CONF": "memory_tracker:False", "MS_DEV_RUNTIME_CONF": "inline:false"}
+    done, _ = ended("environment", SONDE_PROFILE_ANALYSE="0", **theirs)
+    assert done.returncode == 0, done.stderr
+    for name, value in theirs.items():
+        assert f"{name} {value}" in done.stdout
+    assert "MS_DEV_SAVE_GRAPHS None" in done.stdout
+
+
+@pytest.fixture(name="packages_of_torch")
+def find_torch():
+    """The folder of packages in which torch lies: that of another interpreter."""
+    command = [ROOT / "setup" / "python.sh", "torch"]
+    found = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+    if not found:
+        pytest.skip("needs torch: make setup installs one")
+    code = "import os, torch; print(os.path.dirname(os.path.dirname(torch.__file__)))"
+    return subprocess.run([found, "-c", code], capture_output=True, text=True,
+                          check=True).stdout.strip()  # fmt: skip
+
+
+@all_of_its_kind
+def test_torch_in_the_same_process(ended, rows, packages_of_torch):
+    done, (span,) = ended("torch", words=[packages_of_torch], SONDE_PROFILE_ANALYSE="0")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("torch ") == 3 and done.stdout.count("result ") == 3
+    names = {row["name"] for row in rows(span, "SELECT DISTINCT name FROM device_task")}
+    assert "aten::addmm" in names and "Softmax" in {name.rpartition("/")[2] for name in names}
