@@ -63,7 +63,7 @@ Status CheckRoom(const std::vector<std::string>& types, const recipes::TraceData
 class RankExport {
  public:
   RankExport(store::Store& store, const recipes::DeviceView& view, std::string span_folder,
-             const AnalyseOptions& options, bool is_whole)
+             const AnalyseOptions& options, bool is_whole, bool is_ours)
       : store_(store),
         view_(view),
         span_name_(base::BaseName(span_folder)),
@@ -71,7 +71,8 @@ class RankExport {
                                               : JoinPath(options.output_folder, span_name_)),
         types_(ExportTypes(options, view.settings)),
         threads_(options.threads),
-        is_whole_(is_whole) {}
+        is_whole_(is_whole),
+        has_span_files_(is_ours || !options.output_folder.empty()) {}
 
   // The store's file is for later questions: where nobody asks it now, it is made behind the
   // deliverables, or in parallel where they leave processors idle.
@@ -137,7 +138,7 @@ class RankExport {
       SONDE_RETURN_IF_ERROR(exporters::FindExporter(type)->run(context).Annotate(
           Concat("while writing ", type, " deliverables")));
     }
-    SONDE_RETURN_IF_ERROR(exporters::WriteSpanFiles(context));
+    if (has_span_files_) SONDE_RETURN_IF_ERROR(exporters::WriteSpanFiles(context));
     if (!output) {
       written_.push_back(folder_);
       return {};
@@ -156,7 +157,8 @@ class RankExport {
   std::string folder_;
   std::vector<std::string> types_;
   int threads_;
-  bool is_whole_;  // nothing of the trace is left to be worked on: only then it is done
+  bool is_whole_;        // nothing of the trace is left to be worked on: only then it is done
+  bool has_span_files_;  // else the folder's are those of another profiler
   std::vector<std::string> written_;
   exporters::LeftOut left_out_;
   bool export_failed_ = false;
@@ -238,7 +240,8 @@ Result<AnalysedRank> AnalyseWithStore(const importers::TraceSource& source,
   const std::string span_folder = job::SpanFolder(source.path);
   const bool is_whole =
       source.importer->left_out == nullptr || source.importer->left_out(source.path).empty();
-  RankExport rank_export(*imported.store, view, span_folder, options, is_whole);
+  RankExport rank_export(*imported.store, view, span_folder, options, is_whole,
+                         source.importer->is_ours);
   const Status done = rank_export.RunAndPublish();
   export_failed = rank_export.export_failed();
   SONDE_RETURN_IF_ERROR(done);
@@ -267,6 +270,21 @@ Result<AnalysedRank> AnalyseWithStore(const importers::TraceSource& source,
 
 }  // namespace
 
+namespace {
+
+// Files of other tools are only read. Raw records that nobody has analysed get their results where
+// their own profiler would put them.
+bool MayHoldResults(const importers::TraceSource& source, const std::string& span_folder) {
+  if (source.importer->is_ours) return true;
+  const std::string absolute = base::AbsolutePath(span_folder);
+  const std::string_view name = base::BaseName(absolute);
+  const bool is_span = name.ends_with("_ascend_pt") || name.ends_with("_ascend_ms");
+  return is_span && base::IsDirectory(span_folder) &&
+         !base::PathExists(JoinPath(span_folder, kOutputFolder));
+}
+
+}  // namespace
+
 bool IsAnalysed(const std::string& span_folder) {
   return base::PathExists(JoinPath(JoinPath(span_folder, kOutputFolder), kDoneFile));
 }
@@ -274,11 +292,12 @@ bool IsAnalysed(const std::string& span_folder) {
 Result<AnalysedRank> AnalyseRank(const importers::TraceSource& source,
                                  const AnalyseOptions& options) {
   const std::string span_folder = job::SpanFolder(source.path);
-  if (options.only_missing && options.output_folder.empty() && IsAnalysed(span_folder)) {
+  // Of raw records of another tool only what was made of them is read once it is there.
+  const bool rests = options.only_missing || !source.importer->is_ours;
+  if (rests && options.output_folder.empty() && IsAnalysed(span_folder)) {
     return SummariseOnly(source, span_folder, options.threads);
   }
-  // Files of other tools are only read.
-  if (!source.importer->is_ours && options.output_folder.empty()) {
+  if (!MayHoldResults(source, span_folder) && options.output_folder.empty()) {
     return base::InvalidArgumentError(
         Concat("these are ", source.importer->what,
                ", which stay as they are: name a folder for the result with -o"));

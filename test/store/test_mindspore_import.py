@@ -109,6 +109,30 @@ def test_deliverables_of_what_nobody_analysed(source, tmp_path):
         assert Counter(row["Name"] for row in csv.DictReader(file)) == names
 
 
+def test_they_are_made_in_place(tmp_path):
+    """Where nobody has analysed; nothing that is there changes, and a second time only reports."""
+    span = copy_without_analysis(next(DATA.glob("profiler/graph_mem/*")), tmp_path)
+    before = {path: path.read_bytes() for path in span.rglob("*") if path.is_file()}
+    for _ in range(2):
+        subprocess.run([BUILD / "bin" / "sonde", "analyse", span], check=True,
+                       capture_output=True, timeout=120)  # fmt: skip
+        assert (span / "ASCEND_PROFILER_OUTPUT" / "op_statistic.csv").is_file()
+    assert all(path.read_bytes() == content for path, content in before.items())
+    assert {path.name for path in span.iterdir()} == {"FRAMEWORK", "ASCEND_PROFILER_OUTPUT"}
+
+
+def test_an_analysis_of_mindspore_stays(tmp_path):
+    source = next(DATA.glob("profiler/graph_mem/*"))
+    span = tmp_path / source.name
+    shutil.copytree(source, span)
+    done = subprocess.run([BUILD / "bin" / "sonde", "analyse", span], capture_output=True,
+                          text=True, timeout=120, check=False)  # fmt: skip
+    assert done.returncode != 0 and "name a folder for the result with -o" in done.stderr
+    assert [path.name for path in (span / "ASCEND_PROFILER_OUTPUT").iterdir()] == [
+        "trace_view.json"
+    ]
+
+
 def test_shapes_of_a_graph(tmp_path, query):
     span = copy_without_analysis(next(DATA.glob("profiler/graph_mem/*")), tmp_path)
     lines = (span / "FRAMEWORK" / "cpu_framework_0.txt").read_text().split("\n")[:-1]
