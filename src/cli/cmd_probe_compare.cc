@@ -12,6 +12,7 @@
 #include "precision/compare_input.h"
 #include "precision/compare_job.h"
 #include "precision/kernels/atb_job.h"
+#include "precision/kernels/kernel_dump.h"
 #include "precision/kernels/kernel_job.h"
 
 namespace sonde::cli {
@@ -156,6 +157,20 @@ Result<int> RefuseMode(const Context& context, const std::string& mode) {
                                     "torchair"));
 }
 
+// A dump of MindSpore's graphs, or one rank of it (msProbe's are rank<N>). Where cells or calls
+// were dumped next to it, those are compared, and the kernels with --rank.
+bool HoldsKernels(const std::string& path) {
+  if (!base::IsDirectory(path)) return false;
+  const auto entries = base::ListDirectory(path);
+  if (!entries.ok()) return false;
+  bool has_rank = base::BaseName(base::AbsolutePath(path)).starts_with("rank_");
+  for (const base::DirectoryEntry& entry : *entries) {
+    if (entry.name.starts_with("step") || entry.name == "dump.json") return false;
+    has_rank |= entry.name.starts_with("rank_");
+  }
+  return has_rank && precision::FindKernelDumps(path, {}, {}).ok();
+}
+
 Result<int> Compare(const Context& context, ProbeCompareOptions options) {
   if (options.mode != "auto" && options.mode != "atb") return RefuseMode(context, options.mode);
   if (!options.input.empty()) {
@@ -176,7 +191,8 @@ Result<int> Compare(const Context& context, ProbeCompareOptions options) {
                                      .output_path = options.compare.output_path});
     }
   }
-  if (!options.ranks.empty() || !options.steps.empty()) {
+  const bool names_kernels = !options.ranks.empty() || !options.steps.empty();
+  if (names_kernels || (HoldsKernels(target) && HoldsKernels(golden))) {
     return CompareKernelDumps(context, options);
   }
   if (options.consistent) {

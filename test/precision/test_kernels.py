@@ -129,6 +129,18 @@ def test_ranks_and_steps_are_chosen(tables, tmp_path):
     assert done.returncode == 1 and "no kernels of the wanted ranks" in done.stderr
 
 
+def test_kernels_are_recognised(tables, tmp_path):
+    """Without --rank: folders of MindSpore's dumps, unless msProbe's are next to them."""
+    rows = [line("Default/Add-op0", 1, (1.0, 1.0, 1.0, 1.0))]
+    for side in ("target", "golden"):
+        for rank in range(2):
+            statistic(kernels(tmp_path / side, rank), rows)
+    assert sorted(tables()[0]) == ["compare_result_0_0", "compare_result_1_0"]
+    (tmp_path / "target" / "step0").mkdir()
+    done = tables(good=False)[1]
+    assert done.returncode == 1 and "no dump in" in done.stderr
+
+
 ATB = ("Device and PID", "Count", "OpName", "Type", "OpId", "IO", "Index", "Dtype", "Format",
        "Shape", "Max", "Min", "Mean", "Norm", "Path")  # fmt: skip
 
