@@ -55,12 +55,23 @@ TEST_F(MindsporeCaptureTest, ScopesOfKernelsAreCellsOfAGraph) {
             "Softmax layers.0.attn\nAdd layers.0\nMatMul layers.1.attn.qkv\n");
 }
 
-TEST_F(MindsporeCaptureTest, GradientsAreNoCallsOfCells) {
+TEST_F(MindsporeCaptureTest, GradientsAreRangesOfTheirOwn) {
   CaptureBuilder c;
   c.Thread(1, 11, 1, "main");
-  Kernels(c, {"Gradients/Default/net-Model/MatMul-op3", "Default/Cast-op0", "Default/a/b-op0"});
+  Kernels(c, {"Default/net-Model/head-Dense/MatMul-op0",
+              "Gradients/Default/net-Model/head-Dense/Grad_MatMul/MatMul-op3",
+              "Gradients/Default/net-Model/head-Dense/AddN-op0",
+              "Gradients/Default/net-Model/Grad_Mul/Mul-op1", "Default/Cast-op0",
+              "Gradients/Cast-op1", "Default/a/b-op0"});
   Import(c);
-  EXPECT_EQ(Modules(), "");
+  EXPECT_EQ(Modules(),
+            "net 100 10 0\n"
+            "net.head 100 10 1\n"
+            "net (backward) 120 50 0\n"
+            "net.head (backward) 120 30 1\n");
+  EXPECT_EQ(Rows("SELECT op_type, module FROM device_task JOIN framework_op USING (slice_id) "
+                 "WHERE module LIKE '%(backward)' ORDER BY ts"),
+            "MatMul net.head (backward)\nAddN net.head (backward)\nMul net (backward)\n");
 }
 
 // The operator runs on the third thread, after two hand-overs.

@@ -13,6 +13,9 @@ using capture::RecordKind;
 
 constexpr std::string_view kForward = "Default/";
 constexpr std::string_view kForwardAgain = "recompute_Default/";
+constexpr std::string_view kGradients = "Gradients/";
+constexpr std::string_view kGradientOf = "Grad_";  // a scope of one operator's gradient: no cell
+constexpr std::string_view kBackward = " (backward)";
 
 bool IsList(std::string_view cell_class) {
   return cell_class == "CellList" || cell_class == "CellDict";
@@ -55,16 +58,21 @@ uint32_t ScopeCells::ClassArgs(Dictionary& dictionary, std::string_view cell_cla
 ScopeCells::Path ScopeCells::PathOf(Dictionary& dictionary, std::string_view kernel) {
   Path path;
   std::string name;
+  const bool is_backward = kernel.starts_with(kGradients);
+  if (is_backward) kernel.remove_prefix(kGradients.size());
+  if (!kernel.starts_with(kForward) && !kernel.starts_with(kForwardAgain)) return {};
   const auto parts = base::Split(kernel, '/');
   for (size_t i = 1; i + 1 < parts.size(); ++i) {
     const std::string_view part = parts[i];
     const size_t dash = part.rfind('-');
+    if (is_backward && part.starts_with(kGradientOf)) break;
     if (dash == std::string_view::npos) return {};  // no scope of a cell
     if (!name.empty()) name.push_back('.');
     name.append(part.substr(0, dash));
     const std::string_view cell_class = part.substr(dash + 1);
     if (IsList(cell_class)) continue;
-    path.push_back({NameId(dictionary, name), ClassArgs(dictionary, cell_class)});
+    const std::string shown = is_backward ? base::Concat(name, kBackward) : name;
+    path.push_back({NameId(dictionary, shown), ClassArgs(dictionary, cell_class)});
   }
   return path;
 }
@@ -74,7 +82,6 @@ void ScopeCells::Find(Dictionary& dictionary) {
   const size_t count = dictionary.names.size();
   for (uint32_t id = 1; id < count; ++id) {
     const std::string_view name = dictionary.names[id];
-    if (!name.starts_with(kForward) && !name.starts_with(kForwardAgain)) continue;
     if (Path path = PathOf(dictionary, name); !path.empty()) paths_.emplace(id, std::move(path));
   }
 }

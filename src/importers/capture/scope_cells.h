@@ -2,7 +2,7 @@
 // kernel has the cells around it ("Default/layers-CellList/0-Block/qkv-Dense/MatMul-op0"). A cell's
 // range reaches from its first kernel to the last one before a kernel of another cell; kernels
 // without a scope interrupt nothing. Lists of cells have no range, as they are not called outside
-// of graphs either; gradients ("Gradients/...") are no calls of cells.
+// of graphs either. Gradients ("Gradients/Default/...") are ranges of their own, "qkv (backward)".
 // Find() once, before names and argument sets are taken; AddRanges() for each thread.
 #pragma once
 
