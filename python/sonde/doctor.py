@@ -43,6 +43,7 @@ _MINDSPORE_LOSSES = (
     ("runtime ranges", "operators, tasks and waits of MindSpore", _MINDSPORE_REMEDY),
     ("launches of graph kernels", "kernels of compiled graphs", _MINDSPORE_REMEDY),
     ("hand-overs", "arrows between MindSpore's threads", _MINDSPORE_REMEDY),
+    ("shapes", "shapes and types of inputs of MindSpore's operators", _MINDSPORE_REMEDY),
     ("memory", "blocks of MindSpore's memory pool", _MINDSPORE_REMEDY),
     ("stack", "Python call stacks", "use CPython 3.9 to 3.13"),
 )

@@ -101,6 +101,10 @@ constexpr bool IsMindsporeLaunch(uint32_t event) {
 // Name of the flows from the thread that queues a task to the thread that runs it.
 inline constexpr std::string_view kHandOver = "hand-over";
 
+// Name of a mark of the shapes and types of an operator's inputs, which is queued behind it: this
+// and the operator's type. The argument set has them.
+inline constexpr std::string_view kInputsOf = "inputs of ";
+
 // "Default/layers-CellList/0-Block/qkv-Dense/MatMul-op0" -> "MatMul"; a name without a scope stays.
 constexpr std::string_view MindsporeOperatorType(std::string_view name) {
   name = name.substr(name.rfind('/') + 1);

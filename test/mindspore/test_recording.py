@@ -9,7 +9,7 @@ from conftest import all_of_its_kind
 
 OTHERS = ("pynative", "jit", "graph_train", "jit_train")
 MODES = ["train", "graph", *(pytest.param(mode, marks=all_of_its_kind) for mode in OTHERS)]
-ALL = ("--profile-with-memory", "--profile-with-stack")
+ALL = ("--profile-with-memory", "--profile-with-stack", "--profile-record-shapes")
 STEPS = 3
 OF_LEVEL_1 = {
     "api_statistic.csv", "kernel_details.csv", "memory_record.csv", "op_statistic.csv",
@@ -109,6 +109,21 @@ def test_operators_have_the_stack_of_their_call(recorded, rows):
                        " JOIN callstack USING (stack_id) WHERE op_type = 'Softmax'")  # fmt: skip
     frames = [row["frame"] for row in found]
     assert any("decoder.py" in frame and frame.endswith(": construct") for frame in frames)
+
+
+def test_operators_have_the_shapes_of_their_inputs(recorded, rows):
+    """Of the decoder: 2 x 8 tokens, width 32, two heads, 64 words."""
+    (span,) = recorded("train").spans()
+    found = rows(span, "SELECT op_type, o.input_shapes AS shapes, o.input_types AS types, count(*) "
+                       "AS n FROM device_task d JOIN framework_op o USING (slice_id) WHERE "
+                       "o.input_shapes IS NOT NULL GROUP BY ALL")  # fmt: skip
+    of_type = {}
+    for row in found:
+        of_type.setdefault(row["op_type"], set()).add((row["shapes"], row["types"]))
+    assert ("2,2,8,8", "float") in of_type["Softmax"]
+    assert ("16,32;96,32", "float;float") in of_type["MatMul"]
+    launched = rows(span, "SELECT count(*) AS n FROM device_task")[0]["n"]
+    assert sum(row["n"] for row in found) > launched / 2
 
 
 def test_the_profiler_of_the_program_decides(run, rows):

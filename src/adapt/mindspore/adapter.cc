@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "adapt/mindspore/input_shapes.h"
 #include "adapt/mindspore/memory.h"
 #include "adapt/mindspore/runtime_ranges.h"
 #include "adapt/python/garbage_collection.h"
@@ -31,6 +32,7 @@ struct Adapter {
   bool issues_reported = false;
   bool python_parts = true;
   bool memory = false;
+  bool shapes = false;
   RuntimeParts runtime;
   FrameMode frames = FrameMode::kNone;
   PythonApi python = {};
@@ -65,6 +67,7 @@ void ReportIssues(Adapter& adapter) {
 void StartParts(Adapter& adapter, uint32_t features, std::string_view settings) {
   ReportIssues(adapter);
   RuntimeRangesFollow();
+  InputShapesFollow();
   PoolMemoryFollow();
   RuntimeRangesWantStacks((features & SONDE_FEATURE_STACKS) != 0 &&
                           adapter.frames != FrameMode::kNone);
@@ -103,6 +106,7 @@ int Find(Adapter& adapter) {
     return Fail(adapter, -ENOENT, line);
   }
   adapter.runtime = RuntimeRangesInit(&adapter.report);
+  adapter.shapes = InputShapesInit(&adapter.report);
   adapter.memory = PoolMemoryInit(&adapter.report);
   adapter.frames = FramesInit(&adapter.python, &adapter.report);
   StacksInit(&adapter.python);
@@ -117,6 +121,7 @@ int Find(Adapter& adapter) {
 int Attach(Adapter& adapter, std::string_view options) {
   if (adapter.attached) {
     RuntimeRangesFollow();
+    InputShapesFollow();
     PoolMemoryFollow();
     return 0;
   }
@@ -137,6 +142,7 @@ std::string ReportJson(const Adapter& adapter) {
   text.SetRecorded("stages", adapter.runtime.stages);
   text.SetRecorded("graph_kernels", adapter.runtime.graph_kernels);
   text.SetRecorded("hand_overs", adapter.runtime.hand_overs);
+  text.SetRecorded("shapes", adapter.shapes);
   text.SetRecorded("memory", adapter.memory);
   text.SetRecorded("stacks", adapter.frames != FrameMode::kNone);
   return text.Take();

@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "adapt/mindspore/runtime_names.h"
+#include "adapt/python/id_cache.h"
 #include "adapt/python/stacks.h"
 
 namespace sonde::adapt {
@@ -33,6 +34,9 @@ struct ThreadState {
   };
   Stamp stamps[kStamps] = {};
   uint32_t next_stamp = 0;
+  // Inputs of operators: known sets, and names of their marks.
+  IdCache<256> inputs;
+  IdCache<128> input_marks;
 };
 
 // Initial-exec: one load instead of a call on the fast path; 8 bytes of the loader's reserve.

@@ -18,6 +18,49 @@ constexpr uint64_t kPairBit = uint64_t{1} << 63;  // the recorder's own flows ha
 struct Place {
   size_t stage = 0;
   int32_t node = kNoNode;
+  int64_t queued = 0;  // when the task was handed over there
+};
+
+// The sets of inputs that a thread has named, by moment (capture::kInputsOf).
+class NamedInputs {
+ public:
+  // Takes them out of the marks, which are the user's otherwise.
+  explicit NamedInputs(CaptureTrace& trace) : trace_(trace), by_stage_(trace.stages.size()) {
+    for (size_t i = 0; i < trace.stages.size(); ++i) {
+      std::vector<MarkInstant>& marks = trace.stages[i].marks;
+      const auto named = std::stable_partition(marks.begin(), marks.end(), [&](const auto& mark) {
+        return !trace.dictionary.Name(mark.name).starts_with(capture::kInputsOf);
+      });
+      by_stage_[i].assign(named, marks.end());
+      marks.erase(named, marks.end());
+      std::stable_sort(by_stage_[i].begin(), by_stage_[i].end(),
+                       [](const auto& a, const auto& b) { return a.ts < b.ts; });
+    }
+  }
+
+  bool empty() const {
+    return std::all_of(by_stage_.begin(), by_stage_.end(), [](const auto& m) { return m.empty(); });
+  }
+
+  // Of the operator whose task was queued (or which ran) at this place. MindSpore reports the
+  // inputs next, before the range that queued it ends. 0 none.
+  uint32_t Of(const Node& op, const Place& place) const {
+    if (place.node == kNoNode) return 0;
+    const std::vector<MarkInstant>& marks = by_stage_[place.stage];
+    const Node& call = trace_.NodeOf(trace_.stages[place.stage], place.node);
+    const std::string_view type = capture::MindsporeOperatorType(trace_.dictionary.Name(op.name));
+    const auto behind = [](const MarkInstant& mark, int64_t ts) { return mark.ts < ts; };
+    auto mark = std::lower_bound(marks.begin(), marks.end(), place.queued, behind);
+    for (; mark != marks.end() && mark->ts <= call.end; ++mark) {
+      const std::string_view name = trace_.dictionary.Name(mark->name);
+      if (name.substr(capture::kInputsOf.size()) == type) return mark->args;
+    }
+    return 0;
+  }
+
+ private:
+  const CaptureTrace& trace_;
+  std::vector<std::vector<MarkInstant>> by_stage_;
 };
 
 // Each queue of MindSpore counts its tasks by itself, so that several tasks have one number. Ends
@@ -75,7 +118,7 @@ class Origins {
       for (const FlowEnd& end : trace.stages[i].flows) {
         if (end.node == kNoNode || trace.dictionary.Name(end.name) != capture::kHandOver) continue;
         if (end.out) {
-          out_.emplace(end.key, Place{i, end.node});
+          out_.emplace(end.key, Place{i, end.node, end.ts});
         } else {
           in_[i].emplace(end.node, end.key);
         }
@@ -85,13 +128,14 @@ class Origins {
 
   bool empty() const { return out_.empty(); }
 
-  // The range in which this operator's task was first queued; none where its own thread did so.
-  std::optional<Place> Of(Place place) const {
-    std::optional<Place> found;
+  // The ranges from which this operator's task was queued, from the last to the first; none where
+  // its own thread did so.
+  std::vector<Place> Of(Place place) const {
+    std::vector<Place> found;
     for (int i = 0; i < kMostHandOvers; ++i) {
-      const std::optional<Place> before = Before(found ? *found : place);
+      const std::optional<Place> before = Before(found.empty() ? place : found.back());
       if (!before) break;
-      found = before;
+      found.push_back(*before);
     }
     return found;
   }
@@ -142,6 +186,7 @@ void GiveMemoryToOperators(ThreadStage& stage) {
 
 void ResolveHandOvers(CaptureTrace& trace) {
   Pairs().Number(trace);
+  const NamedInputs inputs(trace);
   const Origins origins(trace);
   if (origins.empty()) return;
   for (size_t i = 0; i < trace.stages.size(); ++i) {
@@ -150,9 +195,13 @@ void ResolveHandOvers(CaptureTrace& trace) {
     for (size_t n = 0; n < nodes.size(); ++n) {
       Node& node = nodes[n];
       if (node.kind != RecordKind::kOp) continue;
-      const auto origin = origins.Of({i, static_cast<int32_t>(n)});
-      if (!origin) continue;
-      const Node& call = trace.NodeOf(trace.stages[origin->stage], origin->node);
+      const std::vector<Place> places = origins.Of({i, static_cast<int32_t>(n)});
+      if (!inputs.empty()) node.args = inputs.Of(node, {i, node.parent, node.ts});
+      for (size_t p = 0; p < places.size() && node.args == 0 && !inputs.empty(); ++p) {
+        node.args = inputs.Of(node, places[p]);
+      }
+      if (places.empty()) continue;
+      const Node& call = trace.NodeOf(trace.stages[places.back().stage], places.back().node);
       if (node.module == 0) node.module = call.module;
       if (node.link == 0) node.link = call.link;
       trace.launches.emplace_back(node.slice_id, call.slice_id);

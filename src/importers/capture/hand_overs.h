@@ -1,7 +1,7 @@
 // Finds the call of the program behind an operator that another thread runs: MindSpore's threads
-// pass tasks on and record that by flows ("hand-over"). The operator gets the stack and the module
-// of that call, and is launched by it. Memory that a task takes before it runs its operator belongs
-// to the operator.
+// pass tasks on and record that by flows ("hand-over"). The operator gets the stack, the module
+// and the shapes of that call, and is launched by it. Memory that a task takes before it runs its
+// operator belongs to the operator.
 #pragma once
 
 #include <cstdint>

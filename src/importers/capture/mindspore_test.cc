@@ -1,12 +1,17 @@
 // Captures of MindSpore programs: cells from the scopes of kernels, operators on other threads.
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
+#include "capture/args.h"
 #include "importers/capture/testing/import_fixture.h"
 
 namespace sonde::importers {
 namespace {
 
 using capture::RecordKind;
+using testing::ArgsBuilder;
 using testing::CaptureBuilder;
 using testing::CaptureImportTest;
 using Range = CaptureBuilder::Range;
@@ -109,6 +114,45 @@ TEST_F(MindsporeCaptureTest, OperatorsBelongToTheCallThatQueuedThem) {
             "MatMul head net.py(7): forward\n");
   EXPECT_EQ(Rows("SELECT s.name FROM memory_event JOIN slice s ON s.slice_id = owner_slice_id"),
             "MatMul\n");
+}
+
+// Each of two calls of one operator reports its inputs after it queued its task.
+TEST_F(MindsporeCaptureTest, OperatorsHaveTheInputsOfTheirCall) {
+  CaptureBuilder c;
+  for (uint32_t thread = 1; thread <= 2; ++thread) c.Thread(thread, thread + 10, thread, "");
+  const uint32_t hand_over = c.Name("hand-over");
+  const uint32_t key = c.Name(capture::kKeyInputs);
+  const auto call = [&](uint64_t at, const char* type, std::vector<std::vector<int64_t>> sizes) {
+    const uint32_t args = c.Args(ArgsBuilder().Tensors(key, sizes));
+    const std::string mark = std::string("inputs of ") + type;
+    c.AddInstant(1, RecordKind::kFlowOut, at + 5, hand_over, at);
+    c.AddInstant(1, RecordKind::kMark, at + 6, c.Name(mark), args);
+    c.Add(1, Range{.kind = RecordKind::kFrameworkRange,
+                   .begin = at,
+                   .end = at + 8,
+                   .name = c.Name("call")});
+  };
+  const auto run = [&](uint64_t at, uint64_t call_at, const char* name) {
+    c.AddInstant(2, RecordKind::kFlowIn, at + 1, hand_over, call_at);
+    c.Add(2, Range{.begin = at + 2, .end = at + 5, .name = c.Name(name)});
+    c.Add(2, Range{.kind = RecordKind::kFrameworkRange,
+                   .begin = at,
+                   .end = at + 8,
+                   .name = c.Name("task")});
+  };
+  call(100, "MatMul", {{2, 3}, {3, 4}});
+  call(110, "MatMul", {{5, 6}, {6, 7}});
+  call(120, "Cast", {{9}});
+  c.Flush(1);
+  run(200, 100, "MatMul");
+  run(210, 110, "Default/net/MatMul-op3");
+  run(220, 120, "Softmax");  // what ran is another one
+  c.Flush(2);
+  Import(c);
+  EXPECT_EQ(Rows("SELECT d.ts - 1700000000000000000 AS t, op_type, coalesce(o.input_shapes, '-') "
+                 "FROM device_task d JOIN framework_op o USING (slice_id) ORDER BY d.ts"),
+            "202 MatMul 2,3;3,4\n212 MatMul 5,6;6,7\n222 Softmax -\n");
+  EXPECT_EQ(Rows("SELECT count(*) FROM mark"), "0\n");
 }
 
 // Each of MindSpore's queues counts its tasks from one.
