@@ -68,6 +68,31 @@ def test_ranks_of_its_launcher(run, rows):
 
 
 @all_of_its_kind
+def test_forms_read_each_other_back(run, sonde, tmp_path):
+    """Text to database to text, and database to text, from one capture."""
+    done = run("decoder.py", "graph_train", 2, options=("--profile-level", "level1"), RANK_ID="3",
+               RANK_SIZE="4", SONDE_PROFILE_ANALYSE="0")  # fmt: skip
+    (span,) = done.spans()
+
+    def analysed(source, name, form):
+        command = [sonde, "analyse", source, "-o", tmp_path / name, "--export-type", form]
+        subprocess.run(command, check=True, capture_output=True, timeout=120)
+        return tmp_path / name / span.name
+
+    def files(folder):
+        output = folder / "ASCEND_PROFILER_OUTPUT"
+        names = ("kernel_details.csv", "op_statistic.csv", "step_trace_time.csv")
+        return {name: sorted((output / name).read_text().splitlines()) for name in names}
+
+    text, database = analysed(span, "text", "text"), analysed(span, "db", "db")
+    assert (database / "ASCEND_PROFILER_OUTPUT" / "ascend_mindspore_profiler_3.db").is_file()
+    expected = files(text)
+    assert len(expected["step_trace_time.csv"]) == 3
+    assert files(analysed(database, "db_text", "text")) == expected
+    assert files(analysed(analysed(text, "text_db", "db"), "text_db_text", "text")) == expected
+
+
+@all_of_its_kind
 def test_what_a_killed_program_left_is_read(python, sonde, rows, tmp_path):
     command = [str(sonde), "run", "--", python, str(PROGRAMS / "monitored.py"), "killed"]
     done = subprocess.run(command, cwd=tmp_path, env=clean_environment(), capture_output=True,

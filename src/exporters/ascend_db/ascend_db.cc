@@ -18,9 +18,13 @@ using recipes::CaptureSettings;
 
 constexpr std::string_view kAnalysis = "analysis.db";
 
-std::string ProfilerDbName(const CaptureSettings& settings) {
-  return settings.rank ? "ascend_pytorch_profiler_" + std::to_string(*settings.rank) + ".db"
-                       : std::string("ascend_pytorch_profiler.db");
+// Readers look for the name of the framework that the span is of.
+std::string ProfilerDbName(const ExportContext& context) {
+  const bool is_mindspore = context.span_name.ends_with("_ascend_ms");
+  std::string name = is_mindspore ? "ascend_mindspore_profiler" : "ascend_pytorch_profiler";
+  const CaptureSettings& settings = context.view.settings;
+  if (settings.rank) name += "_" + std::to_string(*settings.rank);
+  return name + ".db";
 }
 
 Status WriteProfilerDb(const ExportContext& whole, const std::string& path, bool with_framework) {
@@ -78,9 +82,9 @@ Status WriteDeviceToolDb(const ExportContext& context, const std::string& path) 
 Status ExportAscendDb(const ExportContext& context) {
   SONDE_ASSIGN_OR_RETURN(const bool is_done, WriteSourceDatabases(context));
   if (is_done) return {};
-  SONDE_RETURN_IF_ERROR(WriteProfilerDb(
-      context, base::JoinPath(context.output_folder, ProfilerDbName(context.view.settings)),
-      /*with_framework=*/true));
+  SONDE_RETURN_IF_ERROR(
+      WriteProfilerDb(context, base::JoinPath(context.output_folder, ProfilerDbName(context)),
+                      /*with_framework=*/true));
   SONDE_ASSIGN_OR_RETURN(const bool has_analysis, WriteSourceAnalysis(context));
   if (has_analysis) return {};
   return WriteAnalysisDb(context.view, base::JoinPath(context.output_folder, kAnalysis));

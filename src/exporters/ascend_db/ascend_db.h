@@ -1,4 +1,5 @@
-// Exporter "db": ascend_pytorch_profiler_<rank>.db (SQLite, schema 1.2.0) and analysis.db.
+// Exporter "db": ascend_pytorch_profiler_<rank>.db, of a span *_ascend_ms
+// ascend_mindspore_profiler_<rank>.db (SQLite, schema 1.2.0) and analysis.db.
 //
 // The databases that torch_npu writes with export_type Db, read by msprof-analyze and MindStudio
 // Insight. Only tables that have content are made, and the ENUM_* tables. The rows are those of the

@@ -215,6 +215,13 @@ class ViewMaker {
     return rows;
   }
 
+  // Text deliverables put the tasks of a CPU, too, into a process of the device.
+  bool HasThreads(int32_t process_id) const {
+    return std::any_of(data_.tracks.begin(), data_.tracks.end(), [&](const auto& track) {
+      return track.process_id == process_id && data_.IsOfKind(track, TrackKind::kThread);
+    });
+  }
+
   // A step that was open when recording ended would count as a short one: it is left out, unless
   // nothing else is there (a program that was killed in its first step).
   std::vector<StepRange> StepsOf(size_t index) const {
@@ -225,8 +232,9 @@ class ViewMaker {
     }
     std::vector<StepRange> finished;
     std::vector<StepRange> unfinished;
+    const bool is_apart = !HasThreads(device.process_id);
     for (const store::StepRow& step : data_.steps) {
-      if (step.process_id != device.process_id) continue;
+      if (step.process_id != device.process_id && !is_apart) continue;
       const bool is_open = step.dur < 0;
       const int64_t end_ns = is_open ? data_.last_ns : step.ts + step.dur;
       (is_open ? unfinished : finished).push_back({step.step_id, step.ts, end_ns, step.ts});

@@ -76,5 +76,39 @@ TEST(DeviceViewTest, WithoutConnectionsTasksCountFromOne) {
   EXPECT_EQ(view.ConnectionOf(tasks[1]), 2);
 }
 
+// Texts of a CPU: steps are of the program's process, tasks of one that has no threads.
+TEST(DeviceViewTest, ACpuInAProcessOfItsOwnHasTheStepsOfTheProgram) {
+  const std::vector<store::ProcessRow> processes = {{.process_id = 0, .pid = 7},
+                                                    {.process_id = 1, .pid = 8}};
+  std::vector<store::TrackRow> tracks = {{.track_id = 0, .kind = 0, .process_id = 0},
+                                         {.track_id = 1, .kind = 1, .process_id = 1}};
+  const std::vector<store::TaskKindRow> kinds = {
+      {.kind_id = 0, .name = 2, .op_type = 2, .core = 3, .task_type = 2}};
+  const std::vector<store::DeviceTaskRow> tasks = {
+      {.task_id = 0, .track_id = 1, .ts = 1, .dur = 2, .kind_id = 0},
+      {.task_id = 1, .track_id = 1, .ts = 20, .dur = 2, .kind_id = 0}};
+  const std::vector<store::StepRow> steps = {{.step_id = 4, .process_id = 0, .ts = 0, .dur = 10},
+                                             {.step_id = 5, .process_id = 0, .ts = 10, .dur = 15}};
+  TraceData data;
+  data.names = {"thread", "stream", "MatMul", "CPU"};
+  data.processes = processes;
+  data.tracks = tracks;
+  data.kinds = kinds;
+  data.tasks = tasks;
+  data.steps = steps;
+  data.last_ns = 100;
+  const auto steps_of_device = [&] {
+    std::vector<int64_t> found;
+    const DeviceView view = DeviceView::Make(data);
+    for (const StepTraceRow& row : view.devices.at(0).steps) {
+      found.push_back(row.step_id.value_or(-1));
+    }
+    return found;
+  };
+  EXPECT_EQ(steps_of_device(), (std::vector<int64_t>{4, 5}));
+  tracks[0].process_id = 1;  // threads of its own, which took no step
+  EXPECT_EQ(steps_of_device(), (std::vector<int64_t>{-1}));
+}
+
 }  // namespace
 }  // namespace sonde::recipes
