@@ -147,7 +147,7 @@ def test_kernels(span, query):
     found = query(
         "SELECT d.ts, d.name, coalesce(op_type, ''), coalesce(input_shapes, ''), "
         "coalesce(step_id::VARCHAR, ''), block_num FROM device_task d "
-        "WHERE op_type IS NOT NULL OR core = 'N/A'"
+        "WHERE core IS NOT NULL"
     )
     assert sorted((int(r[0]), *r[1:]) for r in found) == expected
     expected = sorted(

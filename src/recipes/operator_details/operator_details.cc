@@ -4,24 +4,11 @@
 #include "recipes/trace/op_order.h"
 
 namespace sonde::recipes {
-namespace {
-
-// Name id of the core kind "AI_CORE"; store::kNone where no task has it.
-int32_t AiCoreName(const TraceData& data) {
-  for (const store::TaskKindRow& kind : data.kinds) {
-    if (data.Name(kind.core) == "AI_CORE") return kind.core;
-  }
-  return store::kNone;
-}
-
-}  // namespace
 
 std::vector<OperatorRow> OperatorDetails(const TraceData& data) {
   const std::vector<int64_t> children_ns = ChildDurationsNs(data);
-  const DeviceTimes device = DeviceTimesNs(data, store::kNone);
-  const int32_t aicore_name = AiCoreName(data);
-  const DeviceTimes aicore =
-      aicore_name == store::kNone ? DeviceTimes() : DeviceTimesNs(data, aicore_name);
+  const DeviceTimes device = DeviceTimesNs(data, DeviceWork::kAll);
+  const DeviceTimes aicore = DeviceTimesNs(data, DeviceWork::kAiCore);
   std::vector<OperatorRow> rows;
   const std::vector<uint32_t> order = OperatorsByStart(data, /*with_steps=*/false);
   rows.reserve(order.size());
@@ -33,10 +20,8 @@ std::vector<OperatorRow> OperatorDetails(const TraceData& data) {
     row.host_self_ns = row.host_total_ns - children_ns[slice];
     row.device_self_ns = device.self_ns[slice];
     row.device_total_ns = device.total_ns[slice];
-    if (aicore_name != store::kNone) {
-      row.aicore_self_ns = aicore.self_ns[slice];
-      row.aicore_total_ns = aicore.total_ns[slice];
-    }
+    row.aicore_self_ns = aicore.self_ns[slice];
+    row.aicore_total_ns = aicore.total_ns[slice];
     rows.push_back(row);
   }
   return rows;

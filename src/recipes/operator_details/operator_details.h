@@ -3,7 +3,7 @@
 //   host total    end - start                    host self    total - sum of its direct children
 //   device self   sum over the device tasks and communication operations that the operator launched
 //   device total  the same with all its descendants
-//   ... with AICore: only tasks of the kind AI_CORE (matrix units of an NPU; 0 on the CPU)
+//   ... with AICore: only kernels of AI_CORE (cores of an NPU; 0 on the CPU), see DeviceWork
 // Rows: every operator except ProfilerStep#N, by start over all threads. The peer's rows and
 // formulas, but for the nesting by thread (trace/op_order.h).
 // Units: nanoseconds. Pure, any thread.

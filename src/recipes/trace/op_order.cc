@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <queue>
+#include <string_view>
 
 namespace sonde::recipes {
 namespace {
@@ -20,6 +21,20 @@ std::vector<std::vector<uint32_t>> OperatorsByTrack(const TraceData& data, bool 
     }
   }
   return tracks;
+}
+
+// By kind. torch_npu takes the type in the timeline, where older device tools call kernels of
+// vector cores AI_CORE, too. Databases have the core alone.
+std::vector<bool> AiCoreKinds(const TraceData& data) {
+  constexpr std::string_view kAiCore = "AI_CORE";
+  std::vector<bool> kinds;
+  kinds.reserve(data.kinds.size());
+  for (const store::TaskKindRow& kind : data.kinds) {
+    const bool is_kernel = kind.core != store::kNone;
+    kinds.push_back(is_kernel &&
+                    (data.Name(kind.core) == kAiCore || data.Name(kind.task_type) == kAiCore));
+  }
+  return kinds;
 }
 
 }  // namespace
@@ -74,17 +89,17 @@ std::vector<int64_t> ChildDurationsNs(const TraceData& data) {
   return sums;
 }
 
-DeviceTimes DeviceTimesNs(const TraceData& data, int32_t core) {
+DeviceTimes DeviceTimesNs(const TraceData& data, DeviceWork work) {
   DeviceTimes times;
   times.self_ns.assign(data.slices.size(), 0);
+  const std::vector<bool> of_ai_core =
+      work == DeviceWork::kAiCore ? AiCoreKinds(data) : std::vector<bool>();
   for (const store::DeviceTaskRow& task : data.tasks) {
     if (task.launch_slice_id < 0) continue;
-    if (core != store::kNone && data.kinds[static_cast<size_t>(task.kind_id)].core != core) {
-      continue;
-    }
+    if (work == DeviceWork::kAiCore && !of_ai_core[static_cast<size_t>(task.kind_id)]) continue;
     times.self_ns[static_cast<size_t>(task.launch_slice_id)] += task.dur;
   }
-  if (core == store::kNone) {
+  if (work == DeviceWork::kAll) {
     for (const store::CommunicationOpRow& op : data.communications) {
       if (op.launch_slice_id < 0 || op.dur < 0) continue;
       times.self_ns[static_cast<size_t>(op.launch_slice_id)] += op.dur;

@@ -28,7 +28,10 @@ struct DeviceTimes {
   std::vector<int64_t> self_ns;
   std::vector<int64_t> total_ns;
 };
-// `core`: only tasks of this kind (name id of task_kind.core); store::kNone for all.
-DeviceTimes DeviceTimesNs(const TraceData& data, int32_t core);
+enum class DeviceWork : uint8_t {
+  kAll,     // tasks and communication operations
+  kAiCore,  // kernels that the device's queue or the kernels' table calls AI_CORE
+};
+DeviceTimes DeviceTimesNs(const TraceData& data, DeviceWork work);
 
 }  // namespace sonde::recipes
