@@ -1,7 +1,9 @@
 // When, where and how the capture was made.
 #include <string>
+#include <string_view>
 
 #include "base/host/json.h"
+#include "base/strings.h"
 #include "exporters/ascend_db/db_tables.h"
 #include "exporters/span_files.h"
 #include "recipes/communication/naming.h"
@@ -32,6 +34,22 @@ Status WriteMetadata(DbContext& context) {
   return table.Close();
 }
 
+// What databases reported about themselves (importers/ascend_db); nothing else does.
+std::string TextOfMetadata(const TraceData& data, std::string_view key) {
+  const auto found = data.metadata.find(key);
+  if (found == data.metadata.end()) return {};
+  const auto document = base::JsonDocument::Parse(found->second, "metadata");
+  if (!document.ok()) return {};
+  const auto text = document->root().AsString();
+  return text.ok() ? *text : std::string();
+}
+
+int64_t TimeOfMetadata(const TraceData& data, std::string_view key, int64_t otherwise) {
+  const auto found = data.metadata.find(key);
+  if (found == data.metadata.end()) return otherwise;
+  return base::ParseInt64(found->second).value_or(otherwise);
+}
+
 // The peer hashes the network addresses of the machine; a capture knows only its name.
 Status WriteHost(DbContext& context) {
   const TraceData& data = context.data();
@@ -39,7 +57,8 @@ Status WriteHost(DbContext& context) {
   const std::string_view host = data.Name(data.processes.front().host);
   SONDE_ASSIGN_OR_RETURN(SqliteTable table, SqliteTable::Create(context.file, "HOST_INFO",
                                                                 "hostUid TEXT,hostName TEXT"));
-  table.Text(std::to_string(recipes::GroupHash(host))).Text(host).End();
+  const std::string uid = TextOfMetadata(data, "host_uid");
+  table.Text(uid.empty() ? std::to_string(recipes::GroupHash(host)) : uid).Text(host).End();
   return table.Close();
 }
 
@@ -50,12 +69,17 @@ Status WriteSessionTables(DbContext& context) {
   SONDE_ASSIGN_OR_RETURN(SqliteTable session,
                          SqliteTable::Create(context.file, "SESSION_TIME_INFO",
                                              "startTimeNs INTEGER,endTimeNs INTEGER"));
-  session.Int(data.first_ns).Int(data.last_ns).End();
+  session.Int(TimeOfMetadata(data, "session_begin_ns", data.first_ns))
+      .Int(TimeOfMetadata(data, "session_end_ns", data.last_ns))
+      .End();
   SONDE_RETURN_IF_ERROR(session.Close());
   SONDE_ASSIGN_OR_RETURN(SqliteTable devices,
                          SqliteTable::Create(context.file, "NPU_INFO", "id INTEGER,name TEXT"));
   for (const recipes::Device& device : context.view.devices) {
-    devices.Int(device.device_id).Text(device.is_cpu ? "CPU" : "NPU").End();
+    const std::string name =
+        TextOfMetadata(data, base::Concat("npu_name_", std::to_string(device.device_id)));
+    const std::string_view kind = device.is_cpu ? "CPU" : "NPU";
+    devices.Int(device.device_id).Text(name.empty() ? kind : name).End();
   }
   SONDE_RETURN_IF_ERROR(devices.Close());
   SONDE_ASSIGN_OR_RETURN(

@@ -18,11 +18,31 @@ using recipes::TraceData;
 
 constexpr size_t kEventsPerPiece = 1024;
 
+// Processes with threads are the framework's. Timelines of Ascend have a process for each kind of
+// counter, which keeps its name; work of devices is in layers of its own.
+void AppendProcesses(const TraceData& data, LineBuffer& out) {
+  std::vector<bool> has_threads(data.processes.size());
+  std::vector<bool> has_counters(data.processes.size());
+  for (const store::TrackRow& track : data.tracks) {
+    if (track.process_id < 0) continue;
+    const auto process = static_cast<size_t>(track.process_id);
+    if (track.thread_id >= 0) has_threads[process] = true;
+    if (data.IsOfKind(track, recipes::TrackKind::kCounter)) has_counters[process] = true;
+  }
+  for (size_t i = 0; i < data.processes.size(); ++i) {
+    const store::ProcessRow& process = data.processes[i];
+    if (has_threads[i]) {
+      AppendProcessNames({process.pid, "Python", "CPU", static_cast<int64_t>(Layer::kPython)}, out);
+    } else if (has_counters[i] && process.name >= 0) {
+      constexpr auto kSortIndex = static_cast<int64_t>(Layer::kOtherDevice);
+      AppendProcessNames({process.pid, data.Name(process.name), "NPU", kSortIndex}, out);
+    }
+  }
+}
+
 void AppendFrameworkNames(const TraceData& data, const FrameworkRows& rows,
                           const FrameworkEvents& events, LineBuffer& out) {
-  for (const store::ProcessRow* process : data.ProcessesWithTracks()) {
-    AppendProcessNames({process->pid, "Python", "CPU", static_cast<int64_t>(Layer::kPython)}, out);
-  }
+  AppendProcesses(data, out);
   std::set<std::pair<int64_t, int64_t>> named;
   int64_t last_row = -1;
   for (const FrameworkEvent& event : events.events) {
