@@ -175,6 +175,17 @@ std::string Top(std::string_view title, std::span<const NamedTime> items, int64_
   return Concat("\n", title, "\n", table.Render());
 }
 
+// A line in place of a table of zeros.
+std::string Modules(std::span<const AnalysedRank> ranks) {
+  const std::vector<NamedTime> modules = Sum(ranks, &RankSummary::modules);
+  const bool has_time =
+      std::any_of(modules.begin(), modules.end(), [](const auto& one) { return one.total_ns > 0; });
+  if (has_time || modules.empty()) {
+    return Top("Modules by device time, forward (all ranks)", modules, 0);
+  }
+  return "\nModules: no work of a device lies in any; the table top_modules has their host time\n";
+}
+
 std::string Bytes(int64_t bytes) { return base::FormatBytes(static_cast<uint64_t>(bytes)); }
 
 std::string Memory(std::span<const AnalysedRank> ranks) {
@@ -303,7 +314,7 @@ std::string RenderSummary(std::span<const AnalysedRank> ranks) {
   for (const NamedTime& item : operators) all_ns += item.total_ns;
   out += Top("Operators by device time (all ranks)", operators, all_ns);
   out += Top("Copies by direction (all ranks)", Sum(ranks, &RankSummary::copies), 0);
-  out += Top("Modules by device time, forward (all ranks)", Sum(ranks, &RankSummary::modules), 0);
+  out += Modules(ranks);
   out += Memory(ranks);
   out += Concat("\nDropped records: ", std::to_string(Dropped(ranks)), "\n");
   out += Issues(ranks);
