@@ -93,6 +93,27 @@ TEST_F(KinetoTest, FillsTheTablesOfOurOwnTraces) {
   EXPECT_EQ(Rows("kind, device_id, stream_id) FROM track WHERE device_id = 0"), "stream 0 7\n");
 }
 
+// Files without arrows between the passes have the numbers of the framework.
+TEST_F(KinetoTest, BackwardOperatorsFollowTheirForwardByNumber) {
+  std::string events;
+  const auto add = [&](std::string_view name, int tid, int ts, int dur, int sequence) {
+    events += base::Concat(R"({"ph":"X","cat":"cpu_op","name":")", name, R"(","pid":9,"tid":)",
+                           std::to_string(tid), R"(,"ts":)", std::to_string(ts), R"(,"dur":)",
+                           std::to_string(dur), R"(,"args":{"Sequence number":)",
+                           std::to_string(sequence), "}},");
+  };
+  add("aten::linear", 9, 200, 20, 4);
+  add("aten::addmm", 9, 205, 10, 4);
+  add("autograd::engine::evaluate_function: AddmmBackward0", 10, 300, 50, 4);
+  add("AddmmBackward0", 10, 310, 30, 4);
+  add("SumBackward1", 10, 360, 10, 5);  // its forward operator was not recorded
+  add("aten::addmm", 9, 400, 10, 4);    // of a later pass
+  Import(base::ReplaceAll(kTrace, R"("traceEvents": [)", R"("traceEvents": [)" + events));
+  EXPECT_EQ(Rows("f.key, a.name, a.ts, b.name) FROM flow f JOIN slice a ON a.slice_id = slice_out "
+                 "JOIN slice b ON b.slice_id = slice_in WHERE f.kind = 'forward_backward'"),
+            "4 aten::addmm 1000205000 AddmmBackward0\n");
+}
+
 // NCCL before 2.20 carries out an all-to-all, a send and a receive by kernels of one name.
 TEST_F(KinetoTest, WhatSendRecvIsTheCallOfTheHostSays) {
   std::string events;

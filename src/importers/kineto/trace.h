@@ -99,8 +99,9 @@ std::string DeviceCollective(const KinetoTrace& trace, int32_t slice_id);
 
 Status WriteFrameworkOps(const KinetoTrace& trace, store::Transaction& transaction);
 Status WriteSteps(const KinetoTrace& trace, store::Transaction& transaction);
-// Arrows from calls of the host to their work, by correlation, where the file has none.
-Status WriteLaunchFlows(const KinetoTrace& trace, store::Transaction& transaction);
+// Where the file has none, arrows from calls of the host to their work, by correlation, and from
+// forward to backward operators, by sequence number.
+Status WriteMissingFlows(const KinetoTrace& trace, store::Transaction& transaction);
 // Tasks of the devices. Where there is none, and no call gave a device work, the CPU is the device,
 // its ops the tasks.
 Result<int64_t> WriteDeviceTasks(const KinetoTrace& trace, store::Transaction& transaction);
