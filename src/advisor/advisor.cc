@@ -297,11 +297,20 @@ class Adviser {
     AddOptions(question);
     question.values["has_pair"] = static_cast<int64_t>(!asked.kernels.benchmark_path.empty() ||
                                                        !asked.calls.benchmark_path.empty());
-    question.values["is_single"] = static_cast<int64_t>(asked.rank < 0);
+    // Of several devices sums of kernels are not parts of one time.
+    SONDE_ASSIGN_OR_RETURN(const bool has_one, HasOneDevice(*opened.store));
+    question.values["is_single"] = static_cast<int64_t>(asked.rank < 0 && has_one);
     question.values["rank_column"] =
         asked.rank < 0 ? std::string() : Concat(std::to_string(asked.rank), " AS \"Rank id\", ");
     AddFunctions(asked, question);
     return AskRules(asked.sections, question);
+  }
+
+  static Result<bool> HasOneDevice(const store::JointStore& store) {
+    SONDE_ASSIGN_OR_RETURN(
+        const store::ResultTable devices,
+        store.Query("SELECT count(DISTINCT (process_id, device_id)) FROM device_task"));
+    return devices.Int(0, 0) <= 1;
   }
 
   void AddOptions(Question& question) const {
