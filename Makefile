@@ -136,6 +136,10 @@ test-wheel: wheel ## Install the wheel into fresh Debian systems, older and newe
 test-thorough: build ## Run what tests leave to others of its kind by default: other ranks, ways, damages (SONDE_THOROUGH=1)
 	@SONDE_THOROUGH=1 $(PYTHON_TEST) -m pytest -q -o addopts=-ra $$(grep -rl SONDE_THOROUGH test/e2e test/probe test/python --include='test_*.py')
 
+.PHONY: test-corpus
+test-corpus: build ## Check the sentences and figures of every trace of test/e2e/corpus.txt (a part of them is in `make test`)
+	@SONDE_CORPUS=1 $(PYTHON_TEST) -m pytest -q -o addopts=-ra test/e2e/test_corpus.py
+
 .PHONY: test-compat
 test-compat: build ## Compare with the peers: they open what Sonde writes, and msProbe records the same programs
 	@setup/python.sh torch >/dev/null
