@@ -190,7 +190,8 @@ Command CompareCommand() {
               "sonde compare -d ./new -bp ./old -o ./result\n"
               "sonde compare -d ./npu/rank0_ascend_pt -bp ./gpu/trace.json "
               "--enable_operator_compare\n"
-              "sonde compare -d ./new -bp ./old --fail-if 'step > 3%' --format json",
+              "sonde compare -d ./new -bp ./old --fail-if 'step > 3%' --format json\n"
+              "sonde compare -d ./new1 ./new2 ./new3 -bp ./old1 ./old2 ./old3",
           .declare = &DeclareCompare};
 }
 

@@ -156,8 +156,8 @@ std::shared_ptr<const store::MadeTables> ResultsOf(const job::OpenedJob& opened,
                      cluster::MakeModeTables(ModesOf(opened, options), complain)};
   if (!options.baseline.empty()) {
     compare::Request request;
-    request.base_path = options.baseline;
-    request.comparison_path = options.path;
+    request.base_paths = {options.baseline};
+    request.comparison_paths = {options.path};
     request.threads = threads;
     makers.push_back(compare::MakeTables(std::move(request), PrintNotice));
   }

@@ -90,9 +90,11 @@ void AddSheetOptions(CLI::App& app, compare::Options& options) {
 }  // namespace
 
 void AddCompareOptions(CLI::App& app, CompareOptions& options) {
-  app.add_option("-d,--profiling_path", options.path, "The trace to judge")->required();
-  app.add_option("--bp,--benchmark_profiling_path", options.base_path,
-                 "The trace to compare it with")
+  app.add_option("-d,--profiling_path", options.paths,
+                 "The trace to judge, or several, one a run of the program")
+      ->required();
+  app.add_option("--bp,--benchmark_profiling_path", options.base_paths,
+                 "The trace to compare it with, or several runs")
       ->required();
   app.add_option("-o,--output_path", options.output, "Folder of the results")
       ->capture_default_str();
@@ -105,8 +107,8 @@ void AddCompareOptions(CLI::App& app, CompareOptions& options) {
       ->capture_default_str();
   app.add_option("--fail-if", options.fail_if,
                  "Exit status 3 where this holds beyond noise, as 'step > 3%' or 'free > 1.5ms'; "
-                 "stages: step, computing, communication, free; a change that all work shares "
-                 "counts as 'machine' only");
+                 "stages: step, computing, communication, free, program (the step without waiting "
+                 "for a processor); what the machine adds counts as 'machine' only");
   AddSheetOptions(app, options.compare);
   app.add_option("--op_name_map", options.name_map, "Operators that were renamed, like {'a':'b'}");
   app.add_option("--base_step", options.base_step, "Step of -bp to compare (default: all)");
@@ -136,8 +138,17 @@ Result<compare::Request> RequestOf(const CompareOptions& options) {
   SONDE_ASSIGN_OR_RETURN(request.comparison_step,
                          ParseStep(options.comparison_step, "--comparison_step"));
   SONDE_ASSIGN_OR_RETURN(request.options.name_map, ParseNameMap(options.name_map));
-  request.base_path = ClusterPath(options.base_path);
-  request.comparison_path = ClusterPath(options.path);
+  const bool has_several = options.base_paths.size() > 1 || options.paths.size() > 1;
+  if (has_several && !options.base_step.empty()) {
+    return base::InvalidArgumentError(
+        "--base_step and --comparison_step need one run a side: name one trace with -d and -bp");
+  }
+  for (const std::string& path : options.base_paths) {
+    request.base_paths.push_back(ClusterPath(path));
+  }
+  for (const std::string& path : options.paths) {
+    request.comparison_paths.push_back(ClusterPath(path));
+  }
   request.threads = base::AvailableThreads();
   return request;
 }

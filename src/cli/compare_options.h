@@ -16,8 +16,8 @@ namespace sonde::cli {
 
 struct CompareOptions {
   compare::Options compare;
-  std::string path;
-  std::string base_path;
+  std::vector<std::string> paths;  // runs of the side
+  std::vector<std::string> base_paths;
   std::string output = ".";
   std::string export_type = "excel";
   std::string format = "table";

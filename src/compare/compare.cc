@@ -1,10 +1,13 @@
 #include "compare/compare.h"
 
 #include <iterator>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "base/host/parallel.h"
 #include "base/strings.h"
@@ -25,38 +28,82 @@ namespace {
 
 using base::Concat;
 
-// One side where a trace is compared with itself.
 struct Sides {
+  // The first run of each; one side where a trace is compared with itself.
   std::shared_ptr<const Side> base;
   std::shared_ptr<const Side> comparison;
+  // All runs; the same where there is one.
+  std::shared_ptr<const Side> all_base;
+  std::shared_ptr<const Side> all_comparison;
 };
 
-Result<Sides> Load(const Request& request, const job::NoticeSink& notify) {
-  const bool is_one_path = request.base_path == request.comparison_path;
-  const bool is_one = is_one_path && request.base_step == request.comparison_step;
-  std::optional<Result<Side>> loaded[2];
+Status CheckNotEmpty(const Side& side);
+
+using Loaded = std::vector<std::optional<Result<Side>>>;
+
+// Runs of the base, then those of the comparison.
+Loaded LoadRuns(const Request& request, bool is_one, const job::NoticeSink& notify) {
+  std::vector<std::pair<std::string, int64_t>> runs;
+  for (const std::string& path : request.base_paths) runs.emplace_back(path, request.base_step);
+  for (const std::string& path : request.comparison_paths) {
+    if (!is_one) runs.emplace_back(path, request.comparison_step);
+  }
+  std::map<std::string, size_t> counts;
+  for (const auto& [path, step] : runs) ++counts[path];
+  const bool has_twice = counts.size() < runs.size();
   std::mutex mutex;
   const auto notify_line = [&](std::string_view line) {
     const std::scoped_lock lock(mutex);
     notify(line);
   };
   // A trace that is read twice is kept, and opened the second time.
-  const int at_once = is_one_path ? 1 : request.threads;
-  base::ParallelFor(is_one ? 1 : 2, {.max_threads = at_once}, [&](size_t begin, size_t end) {
+  const int at_once = has_twice ? 1 : request.threads;
+  Loaded loaded(runs.size());
+  base::ParallelFor(runs.size(), {.max_threads = at_once}, [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {
-      const bool is_base = i == 0;
-      loaded[i].emplace(LoadSide(is_base ? request.base_path : request.comparison_path,
-                                 is_base ? request.base_step : request.comparison_step,
-                                 is_one_path && !is_one ? Reading::kTwice : Reading::kOnce,
+      const auto& [path, step] = runs[i];
+      loaded[i].emplace(LoadSide(path, step, counts.at(path) > 1 ? Reading::kTwice : Reading::kOnce,
                                  request.threads, notify_line));
     }
   });
-  for (const auto& side : loaded) {
-    if (side && !side->ok()) return side->status();
+  return loaded;
+}
+
+struct Runs {
+  std::shared_ptr<const Side> first;
+  std::shared_ptr<const Side> all;
+};
+
+Result<Runs> TakeRuns(std::span<std::optional<Result<Side>>> loaded) {
+  std::vector<Side> runs;
+  for (auto& run : loaded) {
+    SONDE_RETURN_IF_ERROR(run->status());
+    runs.push_back(*std::move(*run));
+    SONDE_RETURN_IF_ERROR(CheckNotEmpty(runs.back()));
   }
-  const auto base = std::make_shared<const Side>(*std::move(*loaded[0]));
-  if (is_one) return Sides{.base = base, .comparison = base};
-  return Sides{.base = base, .comparison = std::make_shared<const Side>(*std::move(*loaded[1]))};
+  if (runs.size() == 1) {
+    const auto only = std::make_shared<const Side>(std::move(runs.front()));
+    return Runs{.first = only, .all = only};
+  }
+  const auto first = std::make_shared<const Side>(runs.front());
+  return Runs{.first = first, .all = std::make_shared<const Side>(JoinRuns(std::move(runs)))};
+}
+
+Result<Sides> Load(const Request& request, const job::NoticeSink& notify) {
+  const bool is_one = request.base_paths.size() == 1 &&
+                      request.base_paths == request.comparison_paths &&
+                      request.base_step == request.comparison_step;
+  Loaded loaded = LoadRuns(request, is_one, notify);
+  const size_t of_base = request.base_paths.size();
+  SONDE_ASSIGN_OR_RETURN(const Runs base, TakeRuns(std::span(loaded).first(of_base)));
+  Runs comparison = base;
+  if (!is_one) {
+    SONDE_ASSIGN_OR_RETURN(comparison, TakeRuns(std::span(loaded).subspan(of_base)));
+  }
+  return Sides{.base = base.first,
+               .comparison = comparison.first,
+               .all_base = base.all,
+               .all_comparison = comparison.all};
 }
 
 Status CheckNotEmpty(const Side& side) {
@@ -74,21 +121,31 @@ class Comparer {
         threads_(request.threads),
         base_(*sides.base),
         comparison_(*sides.comparison),
+        all_base_(*sides.all_base),
+        all_comparison_(*sides.all_comparison),
         trees_(MakeModuleTrees(base_, comparison_)) {
-    report_.base_path = request.base_path;
-    report_.comparison_path = request.comparison_path;
+    report_.base_path = request.base_paths.front();
+    report_.comparison_path = request.comparison_paths.front();
   }
 
   Report Run() {
     const bool all = options_.WantsAll();
-    for (const Side* side : {&base_, &comparison_}) {
+    for (const Side* side : {&all_base_, &all_comparison_}) {
       if (side->issues.empty()) continue;
       Notice(Concat("'", side->path, "': the data has faults: ", base::Join(side->issues, ", "),
                     "; 'sonde analyse' explains them"));
     }
     // The verdict asks nothing of the sheets.
     base::TaskGroup background(threads_);
-    background.Run([this] { report_.judgement = Judge(base_, comparison_, trees_); });
+    background.Run([this] {
+      const bool is_first = all_base_.runs == 1 && all_comparison_.runs == 1;
+      report_.judgement =
+          is_first ? Judge(base_, comparison_, trees_) : Judge(all_base_, all_comparison_);
+    });
+    if (all_base_.runs > 1 || all_comparison_.runs > 1) {
+      Notice(Concat("the sheets compare the first run of each side: '", base_.path, "' and '",
+                    comparison_.path, "'"));
+    }
     if (all || options_.profiling) AddOverall();
     if (all || options_.communication) AddCommunication();
     const bool needs_pairs = AddModules(all || options_.operators);
@@ -238,6 +295,8 @@ class Comparer {
   const int threads_;
   const Side& base_;
   const Side& comparison_;
+  const Side& all_base_;
+  const Side& all_comparison_;
   const BothTrees trees_;
   std::vector<OpPair> pairs_;
   Report report_;
@@ -265,9 +324,7 @@ class ComparedTables final : public store::MadeTables {
     const std::scoped_lock lock(mutex_);  // two that want them make them once
     if (!sheets_) {
       SONDE_ASSIGN_OR_RETURN(const Sides sides, Load(request_, notify_));
-      SONDE_RETURN_IF_ERROR(CheckNotEmpty(*sides.base));
-      SONDE_RETURN_IF_ERROR(CheckNotEmpty(*sides.comparison));
-      sheets_ = ResultSheets(Judge(*sides.base, *sides.comparison));
+      sheets_ = ResultSheets(Judge(*sides.all_base, *sides.all_comparison));
     }
     return &*sheets_;
   }
@@ -283,8 +340,6 @@ class ComparedTables final : public store::MadeTables {
 
 Result<Report> Compare(const Request& request, const job::NoticeSink& notify) {
   SONDE_ASSIGN_OR_RETURN(const Sides sides, Load(request, notify));
-  SONDE_RETURN_IF_ERROR(CheckNotEmpty(*sides.base));
-  SONDE_RETURN_IF_ERROR(CheckNotEmpty(*sides.comparison));
   Report report = Comparer(request, sides).Run();
   if (report.sheets.empty() && report.judgement.requests.empty()) {
     return base::NotFoundError(

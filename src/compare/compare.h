@@ -3,13 +3,15 @@
 //   SONDE_ASSIGN_OR_RETURN(const Report report, Compare(request, notify));
 //   SONDE_ASSIGN_OR_RETURN(const auto files, Write(report, Form::kExcel, folder));
 //
-// One call at a time; both sides are read at once. Errors: a side that cannot be read; nothing that
-// both sides hold.
+// A side may have several runs: the judgement takes all of them, the sheets, which copy the
+// reference, the first of each. One call at a time; all runs are read at once. Errors: a run that
+// cannot be read; nothing that both sides hold.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/status.h"
 #include "compare/frame/options.h"
@@ -21,8 +23,8 @@
 namespace sonde::compare {
 
 struct Request {
-  std::string base_path;
-  std::string comparison_path;
+  std::vector<std::string> base_paths;  // one at least, as of the comparison
+  std::vector<std::string> comparison_paths;
   int64_t base_step = kNone;  // kNone: all
   int64_t comparison_step = kNone;
   int threads = 1;

@@ -1,5 +1,5 @@
-"""The page that `sonde compare` writes: what it shows, and that it fetches nothing; and a base that
-the user may not read."""
+"""The page that `sonde compare` writes: what it shows, and that it fetches nothing; several runs a
+side; and a base that the user may not read."""
 
 import os
 from html.parser import HTMLParser
@@ -20,6 +20,33 @@ def make_judged(run_sonde, tmp_path):
         return run_sonde("compare", "-d", paths[0], "-bp", paths[1], "-o", tmp_path / "out", *words)
 
     return run
+
+
+USUAL = (900, 200, 100)
+
+
+def test_several_runs_a_side(run_sonde, tmp_path):
+    """The run is the sample: one slow run of three changes nothing, three do."""
+
+    def runs(name, factors):
+        return [
+            write_trace(
+                tmp_path / f"{name}{number}.json",
+                dict(zip(KERNELS, [round(factor * time) for time in USUAL], strict=False)),
+            )
+            for number, factor in enumerate(factors)
+        ]
+
+    base = runs("base", (1, 1.01, 0.99))
+    for name, factors, status in (("one", (1, 1.4, 1.01), 0), ("all", (1.4, 1.42, 1.41), 3)):
+        comparison = runs(name, factors)
+        done = run_sonde(
+            *("compare", "-d", *comparison, "-bp", *base, "-o", tmp_path / "out"),
+            *("--fail-if", "computing > 3%"),
+        )
+        assert done.returncode == status, done.stdout + done.stderr
+        assert "means of 3 and 3 runs" in done.stdout
+        assert "the sheets compare the first run of each side" in done.stderr
 
 
 class Page(HTMLParser):

@@ -39,6 +39,10 @@ struct Both {
   Series base;
   Series comparison;
 };
+// Of base and comparison.
+struct ShapesOf {
+  std::set<int32_t> of[2];
+};
 using BySignature = std::map<Signature, Both>;
 using ByKernel = std::map<int32_t, BySignature>;
 using BySubject = std::map<int32_t, ByKernel>;
@@ -148,15 +152,38 @@ class CauseFinder {
   }
 
   // An operator of other sizes often comes with another kernel, too, which its library chose by
-  // them: that is one cause. Gives what is left, of shapes that both sides have.
+  // them: that is one cause. Gives what is left, of shapes that both sides have. Of several layers
+  // one may get the shapes that another has: each module is looked at by itself, too.
   ByKernel WithoutOtherShapes(int32_t subject, ByKernel kernels) {
-    std::set<int32_t> shapes_of[2];
-    for (const auto& [kernel, signatures] : kernels) AddShapes(signatures, shapes_of);
+    ShapesOf all;
+    std::map<int32_t, ShapesOf> by_module;
+    for (const Part* part : parts_of_.at(subject)) {
+      for (ShapesOf* shapes : {&all, &by_module[part->key.module]}) {
+        if (IsThere(part->base)) shapes->of[0].insert(part->key.shapes);
+        if (IsThere(part->comparison)) shapes->of[1].insert(part->key.shapes);
+      }
+    }
     // Shapes that one side has in addition are calls in addition: nothing was done in their place.
-    if (!AreReplaced(shapes_of)) return kernels;
-    return Without(subject, std::move(kernels), "other shapes", [&](const Signature& signature) {
-      return !shapes_of[0].contains(signature.shapes) || !shapes_of[1].contains(signature.shapes);
-    });
+    const auto is_other = [](const ShapesOf& shapes, int32_t one) {
+      return AreReplaced(shapes.of) && !(shapes.of[0].contains(one) && shapes.of[1].contains(one));
+    };
+    Candidate other = Named("other shapes", works_.names.At(subject), CauseKind::kWork);
+    ByKernel rest;
+    std::set<int32_t> moved;
+    for (const Part* part : parts_of_.at(subject)) {
+      const PartKey& key = part->key;
+      if (is_other(all, key.shapes) || is_other(by_module[key.module], key.shapes)) {
+        Take({part->base, part->comparison}, other);
+        moved.insert(key.kernel);
+        continue;
+      }
+      Both& both = rest[key.kernel][Signature{key.shapes, key.types}];
+      both.base.Add(part->base);
+      both.comparison.Add(part->comparison);
+    }
+    if (moved.empty()) return kernels;
+    AddMoved(subject, moved, std::move(other));
+    return rest;
   }
 
   // The same of element types at the same shapes.
@@ -199,20 +226,18 @@ class CauseFinder {
     }
     if (moved.empty()) return rest;
     std::erase_if(rest, [](const auto& entry) { return entry.second.empty(); });
-    other.subject = subject;
-    if (moved.size() == 1) {
-      other.kernel = *moved.begin();
-      other.cause.subject = TextOf(subject, *moved.begin());
-    }
-    candidates_.push_back(std::move(other));
+    AddMoved(subject, moved, std::move(other));
     return rest;
   }
 
-  static void AddShapes(const BySignature& signatures, std::set<int32_t> (&shapes_of)[2]) {
-    for (const auto& [signature, both] : signatures) {
-      if (IsThere(both.base)) shapes_of[0].insert(signature.shapes);
-      if (IsThere(both.comparison)) shapes_of[1].insert(signature.shapes);
+  // Of the kernel, where it is one.
+  void AddMoved(int32_t subject, const std::set<int32_t>& kernels, Candidate other) {
+    other.subject = subject;
+    if (kernels.size() == 1) {
+      other.kernel = *kernels.begin();
+      other.cause.subject = TextOf(subject, *kernels.begin());
     }
+    candidates_.push_back(std::move(other));
   }
 
   // The operator, with its kernel where that is more specific.
@@ -377,10 +402,17 @@ class CauseFinder {
           IsBoth(candidate);
     } else {
       const double own = std::max(kRelevantTime, kBesideMachine * std::abs(machine)) * a.mean_ms;
-      is_changed = gap.LeavesOutZero() && std::abs(gap.diff) > own &&
+      is_changed = gap.LeavesOutZero() && AreRunsApart(candidate) && std::abs(gap.diff) > own &&
                    std::abs(gap.diff) > kRelevantOfStep * base_step_ms_;
     }
     cause.verdict = is_changed ? Verdict::kChanged : Verdict::kTooNoisy;
+  }
+
+  bool AreRunsApart(const Candidate& candidate) const {
+    if (!works_.are_runs) return true;
+    const double least = LeastRankTail(candidate.base_ms.size(), candidate.comparison_ms.size());
+    return RankTail(candidate.base_ms, candidate.comparison_ms) <=
+           std::max(kRankAlpha, least * (1 + 1e-9));
   }
 
   // Steady work of each side that the other lacks: as many calls are no less of a change.
@@ -393,7 +425,10 @@ class CauseFinder {
     std::erase_if(candidates_, [](const Candidate& one) {
       return std::abs(MeanOf(one.comparison_ms) - MeanOf(one.base_ms)) < kNothing;
     });
-    const double alpha = kAlpha / static_cast<double>(std::max<size_t>(1, candidates_.size()));
+    // Of few runs no interval leaves out that little: the ranks have to lie apart, too.
+    const double alpha =
+        works_.are_runs ? kAlpha
+                        : kAlpha / static_cast<double>(std::max<size_t>(1, candidates_.size()));
     const double factor = MachineFactor();
     std::vector<Cause> causes;
     AddMachine(factor, causes);

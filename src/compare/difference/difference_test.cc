@@ -26,7 +26,8 @@ class HostSide {
     return static_cast<int32_t>(side_.names.size()) - 1;
   }
   // An operator without others in it; with a kernel of its time.
-  void Op(std::string_view name, int64_t begin_ms, int64_t end_ms, std::string_view types = "") {
+  void Op(std::string_view name, int64_t begin_ms, int64_t end_ms, std::string_view types = "",
+          std::string_view shapes = "") {
     sonde::compare::Op op;
     op.name = Name(name);
     op.thread = 0;
@@ -34,6 +35,7 @@ class HostSide {
     op.end_ns = end_ms * kMs;
     Kernel kernel{.name = op.name, .type = op.name, .core = Name("CPU")};
     kernel.types = types.empty() ? kNone : Name(types);
+    kernel.shapes = shapes.empty() ? kNone : Name(shapes);
     kernel.op = static_cast<int32_t>(side_.ops.size());
     kernel.launch_ns = kernel.begin_ns = op.begin_ns;
     kernel.dur_ns = op.DurationNs();
@@ -104,6 +106,39 @@ TEST(DifferenceTest, WrappersAreLookedThrough) {
   ASSERT_NE(fc, nullptr);
   EXPECT_EQ(fc->verdict, "unchanged");
   EXPECT_EQ(fc->comparison_calls, 1);
+}
+
+// Of two layers one gets the shapes that the other has.
+TEST(DifferenceTest, OtherShapesAreFoundByModule) {
+  const auto net = [](std::string_view of_second) {
+    HostSide side;
+    for (const int64_t at : {0, 100}) {
+      side.Module("Net", at + 1, at + 90);
+      side.Module("first", at + 10, at + 40);
+      side.Op("addmm", at + 11, at + 29, "float", "8,8");
+      side.Op("addmm", at + 30, at + 39, "float", "16,8");
+      side.Module("second", at + 50, at + 80);
+      side.Op("addmm", at + 51, at + 79, "float", of_second);
+    }
+    return side;
+  };
+  const auto slower = [&] {
+    HostSide side;
+    for (const int64_t at : {0, 100}) {
+      side.Module("Net", at + 1, at + 95);
+      side.Module("first", at + 10, at + 40);
+      side.Op("addmm", at + 11, at + 29, "float", "8,8");
+      side.Op("addmm", at + 30, at + 39, "float", "16,8");
+      side.Module("second", at + 50, at + 94);
+      side.Op("addmm", at + 51, at + 93, "float", "16,8");
+    }
+    return side;
+  }();
+  const Judgement changed = Judge(net("8,8").Get(), slower.Get());
+  ASSERT_FALSE(changed.causes.empty());
+  EXPECT_EQ(changed.causes.front().cause, "other shapes");
+  EXPECT_EQ(changed.causes.front().module, "/Net/second");
+  EXPECT_NEAR(changed.causes.front().DiffMs(), 14, 1e-6);
 }
 
 TEST(DifferenceTest, TypesAreReported) {

@@ -82,6 +82,7 @@ Sheet StageSheet(const Judgement& judgement) {
                     .diff_ms = stage.diff_ms,
                     .low_ms = KnownOrNan(stage.verdict, stage.low_ms),
                     .high_ms = KnownOrNan(stage.verdict, stage.high_ms),
+                    .rank_p = KnownOrNan(stage.verdict, stage.rank_tail),
                     .verdict = TextOf(stage.verdict)}
         .Write(rows);
   }

@@ -15,15 +15,18 @@
 
 namespace sonde::compare {
 
-#define SONDE_COLUMNS_COMPARE_STAGE(C)                                                            \
-  C(stage, Text, "", KeyOf("stage"), "step, computing, communication (that nothing hides), free") \
-  C(base_mean_ms, Double, "ms", kLess, "mean over the steps of the base")                         \
-  C(base_steps, Int, "", kNeither, "steps that count")                                            \
-  C(comparison_mean_ms, Double, "ms", kLess, "mean over the steps of the comparison")             \
-  C(comparison_steps, Int, "", kNeither, "steps that count")                                      \
-  C(diff_ms, Double, "ms", kLess, "comparison less base")                                         \
-  C(low_ms, Double, "ms", kLess, "where the interval of the difference begins; NULL: one step")   \
-  C(high_ms, Double, "ms", kLess, "where it ends")                                                \
+#define SONDE_COLUMNS_COMPARE_STAGE(C)                                                          \
+  C(stage, Text, "", KeyOf("stage"),                                                            \
+    "step, computing, communication (that nothing hides), free; program: the step without the " \
+    "time in which other programs had the processor")                                           \
+  C(base_mean_ms, Double, "ms", kLess, "mean over the samples of the base")                     \
+  C(base_steps, Int, "", kNeither, "samples: runs where both sides have several, else steps")   \
+  C(comparison_mean_ms, Double, "ms", kLess, "mean over the samples of the comparison")         \
+  C(comparison_steps, Int, "", kNeither, "samples, as of the base")                             \
+  C(diff_ms, Double, "ms", kLess, "comparison less base")                                       \
+  C(low_ms, Double, "ms", kLess, "where the interval of the difference begins; NULL: one step") \
+  C(high_ms, Double, "ms", kLess, "where it ends")                                              \
+  C(rank_p, Double, "", kLess, "how likely ranks lie so far apart by chance; NULL: one step")   \
   C(verdict, Text, "", kLabel, "changed, unchanged, too noisy to decide, one step: no verdict")
 SONDE_RESULT(CompareStageRow, kCompareStage, "compare_stage", SONDE_COLUMNS_COMPARE_STAGE,
              "a stage of a step of two traces, its mean over the steps")

@@ -77,6 +77,7 @@ struct Works {
   std::vector<Part> parts;          // by key
   size_t base_steps = 0;
   size_t comparison_steps = 0;
+  bool are_runs = false;  // the values are means of runs, which are few, instead of steps
 };
 
 // `windows`: steps that count.

@@ -4,6 +4,7 @@
 
 #include "base/strings.h"
 #include "recipes/trace/issue_texts.h"
+#include "recipes/trace/processor_use.h"
 
 namespace sonde::compare {
 namespace {
@@ -49,10 +50,14 @@ Result<Side> MakeSide(const TraceData& data, const std::string& path, int64_t st
   side.kind = KindOf(data);
   side.names.assign(data.names.begin(), data.names.end());
   for (const store::StepRow& step : data.steps) {
+    recipes::StepUse use;
+    use.Add(step);
     side.steps.push_back({.step_id = step.step_id,
                           .begin_ns = step.ts,
                           .end_ns = step.dur < 0 ? data.last_ns : step.ts + step.dur,
-                          .is_unfinished = step.dur < 0});
+                          .is_unfinished = step.dur < 0,
+                          .processor_ns = use.thread_ns(),
+                          .unserved_ns = use.UnservedNs(step.dur)});
   }
   SONDE_RETURN_IF_ERROR(ChooseWindow(step_id, side));
   side.issues = recipes::IssueTexts(data.issues);

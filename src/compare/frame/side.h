@@ -35,7 +35,10 @@ struct Window {
   int64_t step_id = kNone;  // of a step
   int64_t begin_ns = std::numeric_limits<int64_t>::min();
   int64_t end_ns = std::numeric_limits<int64_t>::max();
-  bool is_unfinished = false;  // had not ended when recording ended
+  bool is_unfinished = false;    // had not ended when recording ended
+  int32_t run = 0;               // of a side of several
+  int64_t processor_ns = kNone;  // of its thread; kNone: not recorded
+  int64_t unserved_ns = 0;       // others had the processor (recipes/trace/processor_use.h)
   bool Has(int64_t ts) const { return ts >= begin_ns && ts <= end_ns; }
 };
 
@@ -166,6 +169,7 @@ struct Side {
   double sdma_gbps = 0;
   std::vector<ServingValues> serving;  // none: nothing was served
   std::vector<std::string> issues;     // "code (count)"
+  int32_t runs = 1;                    // JoinRuns
 
   std::string_view Name(int32_t id) const {
     return id < 0 ? std::string_view() : std::string_view(names[static_cast<size_t>(id)]);
@@ -190,6 +194,10 @@ struct Side {
 
 // `step_id`: kNone for all. kNotFound where the trace lacks that step.
 Result<Side> MakeSide(const recipes::TraceData& data, const std::string& path, int64_t step_id);
+
+// Runs of one program as one side, each behind the one before, so that nothing of two overlaps;
+// texts have one number. One at least; that alone is left as it is. Kinds are those of the first.
+Side JoinRuns(std::vector<Side> runs);
 
 // Parts of MakeSide.
 void TakeOps(const recipes::TraceData& data, Side& side);

@@ -44,10 +44,14 @@ std::vector<HostCalls> CompareCalls(const Side& base, const std::vector<Window>&
   for (size_t i = 0; i < 2; ++i) {
     for (auto& [name, one] : GatherCalls(*sides[i], *steps[i])) pairs[name][i] = std::move(one);
   }
+  const bool are_runs = base.runs > 1 && comparison.runs > 1;
   std::vector<HostCalls> rows;
   const double alpha = kCallsAlpha / static_cast<double>(std::max<size_t>(pairs.size(), 1));
   for (auto& [name, of] : pairs) {
     for (size_t i = 0; i < 2; ++i) of[i].ms.resize(steps[i]->size());  // a name that a side lacks
+    if (are_runs) {
+      for (size_t i = 0; i < 2; ++i) of[i].ms = MeansByRun(of[i].ms, *steps[i]);
+    }
     const Stage judged = JudgeStage(name, of[0].ms, of[1].ms, alpha);
     HostCalls& row = rows.emplace_back();
     row.name = name;

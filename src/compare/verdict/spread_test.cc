@@ -32,5 +32,32 @@ TEST(SpreadTest, ConstantSamplesLeaveNoDoubt) {
   EXPECT_FALSE(GapOf(SpreadOf(four), SpreadOf(four), 1e-6).LeavesOutZero());
 }
 
+// Shares of all choices, counted one by one.
+TEST(SpreadTest, RanksAreExactWithTiesToo) {
+  const std::array low = {1.0, 2.0, 3.0};
+  const std::array high = {4.0, 5.0, 6.0};
+  EXPECT_NEAR(RankTail(low, high), 2.0 / 20, 1e-12);
+  EXPECT_NEAR(RankTail(high, low), LeastRankTail(3, 3), 1e-12);
+  const std::array tied = {1.0, 2.0, 2.0, 5.0};
+  const std::array others = {2.0, 3.0, 6.0, 7.0, 8.0};
+  EXPECT_NEAR(RankTail(tied, others), 14.0 / 126, 1e-12);
+  EXPECT_EQ(RankTail(low, low), 1);
+  const std::array same = {1.0, 1.0, 1.0};
+  EXPECT_EQ(RankTail(same, same), 1);
+}
+
+// One sample far off does not widen the interval by ranks.
+TEST(SpreadTest, IntervalsByRanks) {
+  const std::array base = {1.0, 2.0, 3.0, 4.0, 5.0};
+  const std::array comparison = {11.0, 12.0, 13.0, 14.0, 1000.0};
+  const Gap gap = RankGapOf(base, comparison, 0.01);
+  ASSERT_TRUE(gap.is_known);
+  EXPECT_EQ(gap.diff, 10);
+  EXPECT_EQ(gap.low, 6);
+  EXPECT_EQ(gap.high, 999);
+  EXPECT_FALSE(RankGapOf(base, comparison, 0.001).is_known)
+      << "5 and 5 leave out 2 of 252 at least";
+}
+
 }  // namespace
 }  // namespace sonde::compare

@@ -1,10 +1,18 @@
 // Whether the comparison side is slower, and why: the stages of a step with a spread over the
 // steps of each side, and the causes of the difference of a step.
 //
-// Test: Welch's, of the means over the steps, with an interval of 99 %. A stage has changed where
-// the interval leaves out zero and reaches beyond kRelevant of the base; it is unchanged where the
-// whole interval lies within; else it is too noisy to decide. With one step on a side there is no
+// Sample: the mean of each run where both sides have several (JoinRuns); else the steps, which are
+// not independent: a loaded machine makes all of them slower.
+//
+// Test: Welch's, of the means over the samples, with an interval of 99 %, and that of their ranks.
+// A stage has changed where the interval leaves out zero and reaches beyond kRelevant of the base,
+// and the ranks lie apart, too (kRankAlpha, or as far as so few can); or where the ranks do beyond
+// 1 %, with the interval by ranks: one sample far off hides nothing. It is unchanged where the
+// whole interval lies within; else it is too noisy to decide. With one sample on a side there is no
 // spread, and no verdict.
+//
+// Program and machine: the stage "program" is the step without the time in which other programs
+// had the processor, where both sides know that.
 //
 // Causes are judged together: each by an interval that leaves out 1 % over all of them. What the
 // program does (operators, kernels, shapes, types, calls) is judged by its calls, so that it is
@@ -34,13 +42,16 @@ inline constexpr double kRelevant = 0.02;  // of the base: smaller changes are n
 enum class Verdict : uint8_t { kChanged, kUnchanged, kTooNoisy, kOneStep };
 std::string_view TextOf(Verdict verdict);
 
+inline constexpr double kRankAlpha = 0.05;
+
 struct Stage {
-  std::string_view name;  // step, computing, communication, free
+  std::string_view name;  // step, computing, communication, free, program
   Spread base;
   Spread comparison;
   double diff_ms = 0;
   double low_ms = 0;  // of the interval of the difference; both 0 without a spread
   double high_ms = 0;
+  double rank_tail = 1;  // RankTail (spread.h)
   Verdict verdict = Verdict::kOneStep;
   double DiffPercent() const { return base.mean_ms > 0 ? 100 * diff_ms / base.mean_ms : 0; }
 };
@@ -143,6 +154,11 @@ struct Judgement {
   int64_t warm_up[2] = {};   // steps that do not count, of base and comparison
   int64_t unfinished[2] = {};
   int64_t fragments[2] = {};
+  int64_t runs[2] = {1, 1};
+  bool knows_processors = false;  // the last stage is "program"
+  double processor_ms[2] = {};    // of the step's thread, a step
+  double unserved_ms[2] = {};     // other programs had the processor, a step
+  bool AreRunsSamples() const { return runs[0] > 1 && runs[1] > 1; }
 };
 
 Judgement Judge(const Side& base, const Side& comparison);
@@ -162,6 +178,8 @@ struct Steps {
   int64_t fragments = 0;
 };
 Steps StepsOf(const Side& side);
+// The means over the steps of each run; of steps in the order of runs.
+std::vector<double> MeansByRun(const std::vector<double>& values, const std::vector<Window>& steps);
 
 // Two or three sentences: how much, whether it is more than noise, and why.
 std::string SentencesOf(const Judgement& judgement,

@@ -14,6 +14,14 @@ TEST(VerdictTest, StagesOfSeveralSteps) {
   EXPECT_EQ(JudgeStage("step", {10}, {12, 12}).verdict, Verdict::kOneStep);
 }
 
+// A loaded machine: all steps are slower, one of them by far.
+TEST(VerdictTest, AStepFarOffHidesNoChangeOfAllOthers) {
+  const Stage stage = JudgeStage("step", {10, 10.1, 9.9, 10, 10, 10.2}, {16, 15, 17, 15.5, 16, 60});
+  EXPECT_EQ(stage.verdict, Verdict::kChanged);
+  EXPECT_GT(stage.low_ms, 4);
+  EXPECT_LT(stage.rank_tail, 0.01);
+}
+
 TEST(VerdictTest, ADifferenceSmallerThanTheLimitIsNone) {
   EXPECT_EQ(JudgeStage("step", {10, 10.001, 9.999, 10}, {10.1, 10.101, 10.099, 10.1}).verdict,
             Verdict::kUnchanged);

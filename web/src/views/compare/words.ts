@@ -31,6 +31,7 @@ export const STAGES: Readonly<Record<string, TextKey>> = {
   computing: "compare.computing",
   communication: "compare.communication",
   free: "compare.free",
+  program: "compare.program",
 };
 
 /** Others have their names everywhere: TTFT, TPOT. */
