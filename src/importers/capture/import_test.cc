@@ -338,7 +338,7 @@ TEST_F(CaptureImportTest, StepsKnowWhatTheirThreadUsedOfProcessors) {
   c.Flush(1);
   c.FlushOpen(1, {Range{.kind = RecordKind::kStep, .begin = 312, .sequence = 3}});
   Import(c);
-  EXPECT_EQ(Rows(kUseOfSteps), "1 70 20 3 140 6\n2 20 NULL 0 40 0\n3 NULL NULL NULL NULL NULL\n");
+  EXPECT_EQ(Rows(kUseOfSteps), "1 70 20 3 140 6\n2 20 - 0 40 0\n3 - - - - -\n");
   EXPECT_EQ(Issue("record_unknown"), 0);
 }
 
@@ -350,7 +350,7 @@ TEST_F(CaptureImportTest, WhereRecordsAreMissingTheUseOfProcessorsIsUnknown) {
   c.Add(1, Range{.kind = RecordKind::kStep, .begin = 100, .end = 200, .sequence = 1});
   c.Flush(1, /*dropped_total=*/1);
   Import(c);
-  EXPECT_EQ(Rows(kUseOfSteps), "1 NULL NULL NULL NULL NULL\n");
+  EXPECT_EQ(Rows(kUseOfSteps), "1 - - - - -\n");
 }
 
 // Its ring was copied while a range was open; when the segments were opened the range had ended.
