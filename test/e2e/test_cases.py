@@ -16,7 +16,7 @@ CASES = [case for file in FILES for case in transcript.read(file)]
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.file.stem}: {case.name}")
 def test_case(case, run_sonde, request, tmp_path_factory):
-    needs_data = any("DATA/" in step.text for step in case.steps)
+    needs_data = any("DATA/" in case.fill(step.text) for step in case.steps)
     data = request.getfixturevalue("shared_data") if needs_data else None
 
     def new_place():
