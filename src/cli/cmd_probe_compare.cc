@@ -1,11 +1,13 @@
 // `sonde probe compare`: two precision dumps row by row, or two checkpoints tensor by tensor.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <optional>
 #include <vector>
 
 #include "base/files.h"
+#include "base/host/json_writer.h"
 #include "base/strings.h"
 #include "cli/command.h"
 #include "cli/probe_checkpoint.h"
@@ -26,8 +28,7 @@ using precision::PairOutcome;
 constexpr std::string_view kProbeCompareExample =
     "sonde probe compare -tp npu/step0/rank0/dump.json -gp gpu/step0/rank0/dump.json -o result\n"
     "sonde probe compare -tp npu/step0 -gp gpu/step0 -fm --xlsx      # all ranks of a step\n"
-    "sonde probe compare -tp npu -gp gpu -da                         # all steps, first "
-    "difference\n"
+    "sonde probe compare -tp npu -gp gpu --fail-if first_difference  # all steps, in a pipeline\n"
     "sonde probe compare -tp iter_100/model.safetensors -gp model_folder   # two checkpoints";
 
 struct ProbeCompareOptions {
@@ -38,7 +39,13 @@ struct ProbeCompareOptions {
   std::string steps;
   bool consistent = false;
   std::string backend;
+  std::string format = "table";
+  std::string fail_if;
 };
+
+constexpr int kExitFirstDifference = 3;
+// From so many pairs on, those that only repeat the first finding or agree are one line each.
+constexpr size_t kFewPairs = 4;
 
 void PrintPair(const PairOutcome& pair) {
   std::string text;
@@ -58,13 +65,7 @@ void PrintPair(const PairOutcome& pair) {
   std::fwrite(text.data(), 1, text.size(), stdout);
 }
 
-Result<int> Report(const CompareOutcome& outcome) {
-  size_t failed = 0;
-  for (const std::string& note : outcome.notes) PrintNotice(note);
-  for (const PairOutcome& pair : outcome.pairs) {
-    PrintPair(pair);
-    if (!pair.status.ok()) ++failed;
-  }
+std::string FilesText(const CompareOutcome& outcome) {
   std::string text;
   for (const std::string& line : outcome.first_differences) {
     // An indented line continues the one before.
@@ -72,11 +73,119 @@ Result<int> Report(const CompareOutcome& outcome) {
     text += Concat(goes_on ? "                " : "first difference  ", line, "\n");
   }
   for (const std::string& file : outcome.files) text += Concat("written           ", file, "\n");
+  return text;
+}
+
+void PrintConclusion(const CompareOutcome& outcome) {
+  if (!outcome.has_conclusion) return;
+  std::string text = Concat("first: ", outcome.conclusion.line, "\n");
+  for (const std::string& line : outcome.conclusion.further) text += Concat("also:  ", line, "\n");
   std::fwrite(text.data(), 1, text.size(), stdout);
-  if (failed == 0) return kExitOk;
-  return base::FailedPreconditionError(Concat(std::to_string(failed), " of ",
-                                              std::to_string(outcome.pairs.size()),
-                                              " pairs could not be compared, see above"));
+}
+
+// Of many pairs the one that differs first is shown whole, and those that failed.
+void PrintPairs(const CompareOutcome& outcome) {
+  const bool all = outcome.pairs.size() <= kFewPairs || !outcome.has_conclusion;
+  size_t files = 0;
+  for (size_t i = 0; i < outcome.pairs.size(); ++i) {
+    const PairOutcome& pair = outcome.pairs[i];
+    const bool first = outcome.conclusion.differs && i == outcome.conclusion.first;
+    if (all || first || !pair.status.ok() || !pair.log.empty() || pair.tensors.unreadable > 0) {
+      PrintPair(pair);
+    } else {
+      files += pair.files.size();
+    }
+  }
+  if (files == 0) return;
+  const std::string text = Concat("written           ", std::to_string(files),
+                                  " files of the other pairs, in the same folder\n");
+  std::fwrite(text.data(), 1, text.size(), stdout);
+}
+
+void WritePairJson(const PairOutcome& pair, base::JsonWriter* json) {
+  const precision::FirstCause& cause = pair.finding.cause;
+  const auto text = [json](std::string_view key, std::string_view value) {
+    json->Key(key);
+    json->String(value);
+  };
+  json->BeginObject();
+  text("target", pair.target);
+  text("golden", pair.golden);
+  json->Key("step");
+  json->Int(pair.finding.step);
+  json->Key("rank");
+  json->Int(pair.finding.rank);
+  if (!pair.status.ok()) {
+    text("error", pair.status.message());
+  } else {
+    text("mode", pair.mode);
+    text("cause", precision::CauseText(cause.kind));
+    text("place", cause.place);
+    text("module", cause.module);
+    text("detail", pair.finding.detail);
+    text("source", pair.finding.source);
+    json->Key("evidence");
+    json->BeginArray();
+    for (const std::string& line : cause.evidence) json->String(line);
+    json->EndArray();
+    json->Key("values");
+    json->Uint(cause.values);
+    json->Key("equal");
+    json->Uint(cause.exact);
+    json->Key("not_compared");
+    json->Uint(cause.unreadable);
+    json->Key("largest_share");
+    json->Double(cause.largest_share);
+    json->Key("files");
+    json->BeginArray();
+    for (const std::string& file : pair.files) json->String(file);
+    json->EndArray();
+  }
+  json->EndObject();
+}
+
+void PrintJson(const CompareOutcome& outcome) {
+  base::JsonWriter json(nullptr, base::JsonWriter::Style::kPythonDefault);
+  json.BeginObject();
+  json.Key("differs");
+  json.Bool(outcome.conclusion.differs);
+  json.Key("first");
+  json.String(outcome.conclusion.line);
+  json.Key("further");
+  json.BeginArray();
+  for (const std::string& line : outcome.conclusion.further) json.String(line);
+  json.EndArray();
+  json.Key("pairs");
+  json.BeginArray();
+  for (const PairOutcome& pair : outcome.pairs) WritePairJson(pair, &json);
+  json.EndArray();
+  json.EndObject();
+  const std::string text = json.Take() + "\n";
+  std::fwrite(text.data(), 1, text.size(), stdout);
+}
+
+Result<int> Report(const CompareOutcome& outcome, const ProbeCompareOptions& options) {
+  for (const std::string& note : outcome.notes) PrintNotice(note);
+  const auto failed =
+      static_cast<size_t>(std::count_if(outcome.pairs.begin(), outcome.pairs.end(),
+                                        [](const PairOutcome& pair) { return !pair.status.ok(); }));
+  std::string text;
+  if (options.format == "json") {
+    PrintJson(outcome);
+  } else {
+    PrintConclusion(outcome);
+    PrintPairs(outcome);
+    text = FilesText(outcome);
+    std::fwrite(text.data(), 1, text.size(), stdout);
+  }
+  if (failed > 0) {
+    return base::FailedPreconditionError(Concat(std::to_string(failed), " of ",
+                                                std::to_string(outcome.pairs.size()),
+                                                " pairs could not be compared, see above"));
+  }
+  if (options.fail_if.empty() || !outcome.conclusion.differs) return kExitOk;
+  PrintError(Concat("first_difference: ", outcome.conclusion.line));
+  return kExitFirstDifference;
 }
 
 // "0, 2" -> {0, 2}; nullopt for anything else.
@@ -201,8 +310,14 @@ Result<int> Compare(const Context& context, ProbeCompareOptions options) {
     }
     options.compare.engine = options.backend == "fsdp" ? Engine::kFsdp : Engine::kMegatron;
   }
+  const bool other_summary = options.consistent || options.compare.reference_summary;
+  if (other_summary && (!options.fail_if.empty() || options.format == "json")) {
+    return WrongUsage(context,
+                      "--fail-if and --format json need the first cause: leave --reference-summary "
+                      "and --consistent_check out");
+  }
   SONDE_ASSIGN_OR_RETURN(const CompareOutcome outcome, precision::RunCompare(options.compare));
-  return Report(outcome);
+  return Report(outcome, options);
 }
 
 // An option with an optional file: alone it stands for the built-in mapping.
@@ -216,6 +331,27 @@ void AddMapping(CLI::App& app, const std::string& names, std::optional<std::stri
          help)
       ->expected(0, 1)
       ->type_name("[FILE]")
+      ->group("Matching");
+}
+
+void AddMatching(CLI::App& app, ProbeCompareOptions* options) {
+  app.add_flag("--fm,--fuzzy_match", options->compare.fuzzy_match,
+               "Match names without their call numbers, in order")
+      ->group("Matching");
+  AddMapping(app, "--cm,--cell_mapping", options->compare.mapping.cells,
+             "Map MindSpore cells to PyTorch modules");
+  AddMapping(app, "--am,--api_mapping", options->compare.mapping.apis,
+             "Map MindSpore APIs to PyTorch APIs");
+  AddMapping(app, "--lm,--layer_mapping", options->compare.mapping.layers,
+             "Map layers by their place in the module tree");
+  app.add_flag("--consistent_check", options->consistent,
+               "The target is a training engine, the golden run its inference engine")
+      ->group("Matching");
+  app.add_option("--backend", options->backend, "The training engine: fsdp or megatron")
+      ->check(CLI::IsMember({"fsdp", "megatron"}))
+      ->group("Matching");
+  app.add_option("--dm,--data_mapping", options->compare.mapping.data,
+                 "Map single parameters, a YAML file")
       ->group("Matching");
 }
 
@@ -247,25 +383,16 @@ CommandAction DeclareProbeCompare(CLI::App& app) {
                  "User metric for tensors: a shared library; may be repeated");
   app.add_option("--sql-metric", compare.sql_metrics,
                  "User metric as SQL over a row: name=expression; may be repeated");
+  app.add_option("--format", options->format, "What is printed: table or json")
+      ->check(CLI::IsMember({"table", "json"}))
+      ->capture_default_str();
+  app.add_option("--fail-if", options->fail_if,
+                 "first_difference: exit with status 3 where more than rounding differs")
+      ->check(CLI::IsMember({"first_difference"}));
   app.add_flag("--store", compare.store, "Also write a store for sonde query");
   app.add_flag("--tensor_log,--is_print_compare_log", compare.log_tensors,
                "Print one line for each tensor");
-  app.add_flag("--fm,--fuzzy_match", compare.fuzzy_match,
-               "Match names without their call numbers, in order")
-      ->group("Matching");
-  AddMapping(app, "--cm,--cell_mapping", compare.mapping.cells,
-             "Map MindSpore cells to PyTorch modules");
-  AddMapping(app, "--am,--api_mapping", compare.mapping.apis, "Map MindSpore APIs to PyTorch APIs");
-  AddMapping(app, "--lm,--layer_mapping", compare.mapping.layers,
-             "Map layers by their place in the module tree");
-  app.add_flag("--consistent_check", options->consistent,
-               "The target is a training engine, the golden run its inference engine")
-      ->group("Matching");
-  app.add_option("--backend", options->backend, "The training engine: fsdp or megatron")
-      ->check(CLI::IsMember({"fsdp", "megatron"}))
-      ->group("Matching");
-  app.add_option("--dm,--data_mapping", compare.mapping.data, "Map single parameters, a YAML file")
-      ->group("Matching");
+  AddMatching(app, options.get());
   return [options](const Context& context) { return Compare(context, *options); };
 }
 

@@ -13,11 +13,13 @@
 #include "precision/analysis/difference_json.h"
 #include "precision/cause/other_ranks.h"
 #include "precision/compare/compare.h"
+#include "precision/compare_finding.h"
 #include "precision/dump/dump_folder.h"
 #include "precision/dump/dump_tree.h"
 #include "precision/engines/engine_pairs.h"
 #include "precision/output/result_store.h"
 #include "precision/output/result_table.h"
+#include "precision/output/row_causes.h"
 #include "precision/tensor/calibration.h"
 #include "report/csv_files.h"
 #include "report/text_sheets.h"
@@ -52,13 +54,6 @@ struct KeptRank {
   const FirstCause* cause = nullptr;  // of the outcome
 };
 
-// What an earlier step of a rank shows about the weights of the next.
-struct StepBefore {
-  int64_t step = 0;
-  double rounding = 0;  // the largest relative distance, by rounding alone
-  bool differs = false;
-};
-
 class CompareRun {
  public:
   explicit CompareRun(const CompareOptions& options)
@@ -68,7 +63,11 @@ class CompareRun {
 
  private:
   Status LoadExtras();
-  Status StoreRows(const Task& task, const DumpFolder& target, Comparison* comparison);
+  Status StoreRows(const Task& task, const DumpFolder& target, const FirstCause& cause,
+                   Comparison* comparison);
+  Status WriteCauseTable(const Task& task, const Comparison& comparison,
+                         PairOutcome* outcome) const;
+  bool IsByCause() const { return !options_.reference_summary && options_.engine == Engine::kNone; }
   void MakeTasks(const PairedTrees& trees, bool ranks_are_folders);
   void AddRank(const RankPair& pair, bool with_suffix);
   Status Compare(const Task& task, PairOutcome* outcome);
@@ -161,10 +160,13 @@ Status CompareRun::LoadExtras() {
 }
 
 // The rows into the store, and the user's SQL metrics out of it.
-Status CompareRun::StoreRows(const Task& task, const DumpFolder& target, Comparison* comparison) {
+Status CompareRun::StoreRows(const Task& task, const DumpFolder& target, const FirstCause& cause,
+                             Comparison* comparison) {
   if (store_ == nullptr) return Status::Ok();
+  const std::vector<RowCause> causes =
+      IsByCause() ? RowCausesOf(*comparison, cause) : std::vector<RowCause>();
   SONDE_RETURN_IF_ERROR(store_->Add(ResultTable(*comparison, target.stack.get()),
-                                    target.construct.get(), task.step, task.rank));
+                                    target.construct.get(), causes, task.step, task.rank));
   for (const SqlMetric& metric : sql_metrics_) {
     const std::vector<std::string> columns = ResultTable(*comparison, nullptr).columns();
     if (std::find(columns.begin(), columns.end(), metric.name) != columns.end()) {
@@ -295,13 +297,20 @@ Status CompareRun::WriteTable(const Task& task, const Comparison& comparison,
   return Status::Ok();
 }
 
+Status CompareRun::WriteCauseTable(const Task& task, const Comparison& comparison,
+                                   PairOutcome* outcome) const {
+  const FirstCause& cause = outcome->finding.cause;
+  if (!IsByCause() || (!cause.IsFinding() && cause.judged.empty())) return Status::Ok();
+  outcome->files.push_back(OutputPath(task, "compare_cause", ".csv"));
+  return WriteRowCauses(comparison, RowCausesOf(comparison, cause), outcome->files.back());
+}
+
 Status CompareRun::WriteSummary(const Task& task, const Comparison& comparison,
                                 const DumpFolder& target, PairOutcome* outcome) const {
   outcome->summary = Summarize(comparison, target.construct.get());
-  const bool by_cause = !options_.reference_summary && options_.engine == Engine::kNone;
-  if (by_cause) {
+  if (IsByCause()) {
     outcome->cause_rows =
-        CauseRows(comparison, outcome->cause);  // the rest when all ranks are known
+        CauseRows(comparison, outcome->finding.cause);  // the rest when all ranks are known
   } else {
     outcome->summary_text = SummaryText(comparison, outcome->summary);
   }
@@ -310,42 +319,27 @@ Status CompareRun::WriteSummary(const Task& task, const Comparison& comparison,
                                    AdviceText(Advise(comparison, outcome->summary)));
 }
 
-// Weights of a run without gradients stay as they were loaded.
-bool IsTraining(const DumpFile& dump) {
-  return std::any_of(dump.apis().begin(), dump.apis().end(), [](const DumpApi& api) {
-    return api.name.find(".backward") != std::string_view::npos;
-  });
-}
-
 void CompareRun::FindCause(const Task& task, const DumpPair& pair, const Comparison& comparison,
                            PairOutcome* outcome) {
   // Rows of two engines are made of several, and have no calls of their own.
-  if (options_.reference_summary || options_.engine != Engine::kNone) return;
+  if (!IsByCause()) return;
   const bool by_name = !options_.mapping.any() && !comparison.cross_framework;
   const Alignment alignment =
-      by_name ? AlignCalls(*pair.target.dump, *pair.golden.dump) : AlignmentOf(comparison);
+      by_name ? AlignCalls(*pair.target.dump, *pair.golden.dump, pair.target.construct.get(),
+                           pair.golden.construct.get())
+              : AlignmentOf(comparison);
   const auto before = before_.find(task.rank);
   const bool follows = before != before_.end() && before->second.step < task.step;
-  outcome->cause = FindFirstCause(comparison, *pair.target.dump, *pair.golden.dump, alignment,
-                                  pair.target.construct.get(),
-                                  {.carried = follows ? before->second.rounding : 0});
-  if (follows && before->second.differs && outcome->cause.IsFinding()) {
-    outcome->cause.evidence.emplace_back("an earlier step already differs: begin there");
-  }
-  if (!follows && task.step > 0 && outcome->cause.kind == CauseKind::kWeight &&
-      IsTraining(*pair.target.dump)) {
-    outcome->cause.evidence.push_back(Concat(
-        "step ", std::to_string(task.step),
-        " is the first one compared: updates of steps before it may have changed the weight, "
-        "even if only by rounding (dump step 0 to find out)"));
-  }
+  PairFinding& finding = outcome->finding;
+  finding = FindingOfPair(pair, comparison, alignment, {task.step, task.rank},
+                          follows ? &before->second : nullptr);
   if (!task.suffix.empty() && pair.target.dump->level() == "L0") {
     findings_[task.folder].push_back(
-        RankFindingOf(task.rank, *pair.target.dump, alignment, &outcome->cause));
+        RankFindingOf(task.rank, *pair.target.dump, alignment, &finding.cause));
   }
   StepBefore& now = before_[task.rank];
-  now = {task.step, std::max(now.rounding, outcome->cause.largest_relative),
-         now.differs || outcome->cause.IsFinding()};
+  now = {task.step, std::max(now.rounding, finding.cause.largest_relative),
+         now.differs || finding.cause.IsFinding()};
 }
 
 Status CompareRun::KeepForAnalysis(const Task& task, DumpFolder target, DumpFolder golden,
@@ -359,7 +353,7 @@ Status CompareRun::KeepForAnalysis(const Task& task, DumpFolder target, DumpFold
   SONDE_RETURN_IF_ERROR(
       WriteDifferenceJson(path, *kept.comparison, kept.timeline, target.stack.get()));
   outcome->files.push_back(path);
-  kept.cause = &outcome->cause;
+  kept.cause = &outcome->finding.cause;
   kept.target = std::move(target);
   kept.golden = std::move(golden);
   kept_[task.folder].push_back(std::move(kept));
@@ -373,16 +367,21 @@ Status CompareRun::Compare(const Task& task, PairOutcome* outcome) {
       DumpPair pair, LoadDumpPair(task.target, options_.stack_path, task.golden, &outcome->notes));
   SONDE_ASSIGN_OR_RETURN(Comparison comparison,
                          CompareDumps(task, pair.target, pair.golden, outcome));
-  SONDE_RETURN_IF_ERROR(StoreRows(task, pair.target, &comparison));
-  // The walk is one thread's work, the table's rows are many's.
   Status written;
-  {
+  if (store_ != nullptr) {  // whose rows have causes, and whose metrics are columns of the table
+    FindCause(task, pair, comparison, outcome);
+    SONDE_RETURN_IF_ERROR(StoreRows(task, pair.target, outcome->finding.cause, &comparison));
+    written = WriteTable(task, comparison, pair.target, outcome);
+  } else {
+    // The walk is one thread's work, the table's rows are many's.
     base::TaskGroup background;
     background.Run([&] { FindCause(task, pair, comparison, outcome); });
     written = WriteTable(task, comparison, pair.target, outcome);
     background.Wait();
   }
   SONDE_RETURN_IF_ERROR(written);
+  SONDE_RETURN_IF_ERROR(WriteCauseTable(task, comparison, outcome));
+  outcome->finding.cause.judged = {};  // of many pairs only the sentence is kept
   SONDE_RETURN_IF_ERROR(WriteSummary(task, comparison, pair.target, outcome));
   if (!options_.analyze_difference) return Status::Ok();
   return KeepForAnalysis(task, std::move(pair.target), std::move(pair.golden),
@@ -413,7 +412,7 @@ void CompareRun::WriteCauses(CompareOutcome* outcome) {
   for (auto& [folder, findings] : findings_) PutEarliestRankFirst(findings);
   for (PairOutcome& pair : outcome->pairs) {
     if (!pair.status.ok() || !pair.summary_text.empty()) continue;
-    pair.summary_text = CauseSummaryText(pair.summary, pair.cause, pair.cause_rows);
+    pair.summary_text = CauseSummaryText(pair.summary, pair.finding.cause, pair.cause_rows);
   }
 }
 
@@ -470,6 +469,15 @@ Result<CompareOutcome> CompareRun::Run() {
     out.files.push_back(store_path_);
   }
   WriteCauses(&out);
+  if (IsByCause()) {
+    std::vector<PairFinding> findings;
+    for (PairOutcome& pair : out.pairs) {
+      pair.finding.is_compared = pair.status.ok();
+      findings.push_back(pair.finding);
+    }
+    out.has_conclusion = true;
+    out.conclusion = ConcludeAll(findings);
+  }
   SONDE_RETURN_IF_ERROR(AnalyzeSteps(&out));
   if (calibration_ != nullptr) {
     for (const std::string& warning : calibration_->warnings()) out.notes.push_back(warning);

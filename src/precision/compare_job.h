@@ -10,6 +10,7 @@
 
 #include "base/status.h"
 #include "precision/mapping/pairing_setup.h"
+#include "precision/output/conclusion.h"
 #include "precision/output/summary.h"
 #include "precision/tensor/tensor_comparison.h"
 
@@ -40,7 +41,7 @@ struct PairOutcome {
   std::string mode;  // "statistics", "tensor", "md5"
   Status status;     // why there is no result
   Summary summary;
-  FirstCause cause;  // without its rows
+  PairFinding finding;  // its cause is without rows
   std::string summary_text;
   std::string cause_rows;    // its part about the call where the runs differ
   TensorFileIssues tensors;  // tensor mode
@@ -54,6 +55,8 @@ struct CompareOutcome {
   std::vector<std::string> notes;
   std::vector<std::string> first_differences;  // "rank 0: Functional.conv2d.0.forward"
   std::vector<std::string> files;              // of all ranks together
+  bool has_conclusion = false;  // false: the summary is the reference's, or two engines
+  Conclusion conclusion;        // of all pairs
 };
 
 // Fails when nothing could be compared.

@@ -9,6 +9,7 @@
 #include "base/files.h"
 #include "base/strings.h"
 #include "precision/analysis/first_node.h"
+#include "precision/analysis/not_finite.h"
 #include "precision/dump/dump_folder.h"
 #include "precision/dump/dump_tree.h"
 #include "precision/dump/json_scanner.h"
@@ -20,27 +21,9 @@ namespace {
 using base::Concat;
 using base::JoinPath;
 
-// Memory as it was found, and calls that fill it.
-bool IsLeftOut(std::string_view api) {
-  return api.find("Torch.empty") != std::string_view::npos ||
-         api.find("Torch.fill") != std::string_view::npos;
-}
-
-bool Overflows(const DumpRow& row) {
-  return row.kind == LeafKind::kTensor &&
-         (row.stats[kMax].IsNanOrInfinite() || row.stats[kMin].IsNanOrInfinite());
-}
-
 bool BeginsOverflow(const DumpFile& dump, const DumpApi& api) {
-  if (IsLeftOut(api.name)) return false;
-  bool output = false;
-  for (uint32_t r = api.first_row; r < api.first_row + api.row_count; ++r) {
-    const DumpRow& row = dump.rows()[r];
-    if (!Overflows(row)) continue;
-    if (row.section == Section::kInput) return false;
-    output = output || row.section == Section::kOutput;
-  }
-  return output;
+  const NotFinite state = NotFiniteOf(dump, api).state;
+  return state == NotFinite::kBegins || state == NotFinite::kInWeight;
 }
 
 RankTimeline OverflowTimeline(const DumpFile& dump, int64_t rank) {

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/hash.h"
+#include "precision/cause/roles.h"
 #include "precision/compare/pairing.h"
 #include "precision/dump/construct_file.h"
 
@@ -57,12 +58,32 @@ struct Sequence {
 
 bool Counts(const DumpApi& api) { return api.row_count > 0 && !IsConversion(api.name); }
 
-Sequence SequenceOf(const DumpFile& dump, size_t begin) {
+// "Module.layers.0.mlp" of "Module.layers.0.mlp.MLP.forward.0".
+std::string PathOf(std::string_view module) {
+  const std::string plain = WithoutWrappers(module);
+  for (const std::string_view phase : {".forward", ".backward", ".parameters_grad"}) {
+    const size_t at = plain.rfind(phase);
+    if (at == std::string::npos) continue;
+    const size_t dot = plain.rfind('.', at - 1);
+    if (dot != std::string::npos) return plain.substr(0, dot);
+  }
+  return plain;
+}
+
+uint64_t CallKey(std::string_view api, const ConstructFile* tree) {
+  const uint64_t name = base::HashString(
+      WithoutCallNumber(IsModuleName(api) ? std::string_view(WithoutWrappers(api)) : api));
+  if (tree == nullptr || IsModuleName(api) || api.ends_with(".backward")) return name;
+  const std::string_view module = tree->ModuleOf(api);
+  return module.empty() ? name : base::HashCombine(name, base::HashString(PathOf(module)));
+}
+
+Sequence SequenceOf(const DumpFile& dump, size_t begin, const ConstructFile* tree) {
   Sequence out;
   for (size_t i = begin; i < dump.apis().size(); ++i) {
     const DumpApi& api = dump.apis()[i];
     if (!Counts(api)) continue;
-    out.keys.push_back(base::HashString(WithoutCallNumber(api.name)));
+    out.keys.push_back(CallKey(api.name, tree));
     out.is_module.push_back(IsModuleName(api.name));
     out.has_modules = out.has_modules || out.is_module.back();
     out.calls.push_back(static_cast<int32_t>(i));
@@ -104,7 +125,9 @@ Stretch FindGap(const Sequence& a, size_t i, const Sequence& b, size_t j) {
 
 // Two runs of one program have the same names up to the place where they part, mostly to the end:
 // no key is made of them. Gives how many calls that are.
-size_t AlikeAtFirst(const DumpFile& target, const DumpFile& golden, Alignment* out) {
+size_t AlikeAtFirst(const DumpFile& target, const DumpFile& golden,
+                    const ConstructFile* target_tree, const ConstructFile* golden_tree,
+                    Alignment* out) {
   const auto& ours = target.apis();
   const auto& theirs = golden.apis();
   const size_t most = std::min(ours.size(), theirs.size());
@@ -112,9 +135,46 @@ size_t AlikeAtFirst(const DumpFile& target, const DumpFile& golden, Alignment* o
   for (; i < most && ours[i].name == theirs[i].name; ++i) {
     const bool counts = Counts(ours[i]);
     if (counts != Counts(theirs[i])) break;
+    if (counts && target_tree != nullptr && !IsModuleName(ours[i].name)) {
+      const std::string_view a = target_tree->ModuleOf(ours[i].name);
+      const std::string_view b = golden_tree->ModuleOf(theirs[i].name);
+      if (a != b && PathOf(a) != PathOf(b)) break;
+    }
     if (counts) out->calls.push_back({static_cast<int32_t>(i), static_cast<int32_t>(i)});
   }
   return i;
+}
+
+// The first call behind the last backward one; without any: behind all.
+int32_t BehindBackward(const DumpFile& dump) {
+  for (size_t i = dump.apis().size(); i > 0; --i) {
+    const std::string_view name = dump.apis()[i - 1].name;
+    const bool gradients = name.find(".backward") != std::string_view::npos ||
+                           name.find(".parameters_grad") != std::string_view::npos;
+    if (gradients) return static_cast<int32_t>(i);
+  }
+  return static_cast<int32_t>(dump.apis().size());
+}
+
+// Fused, foreach and loop compute the same: the weights of the next step are what is comparable.
+// Without trees, as at level L1, the optimizer is what comes behind the backward pass.
+void LeaveOutOtherOptimizers(const DumpFile& target, const DumpFile& golden,
+                             const ConstructFile* target_tree, const ConstructFile* golden_tree,
+                             Alignment* out) {
+  const int32_t ours_from = BehindBackward(target);
+  const int32_t theirs_from = BehindBackward(golden);
+  const auto is_optimizers = [&](const AlignedCall& call) {
+    const bool ours = call.target != kNoCall;
+    if (target_tree == nullptr) return ours ? call.target >= ours_from : call.golden >= theirs_from;
+    return ours
+               ? IsOptimizerCall(target.apis()[static_cast<size_t>(call.target)].name, target_tree)
+               : IsOptimizerCall(golden.apis()[static_cast<size_t>(call.golden)].name, golden_tree);
+  };
+  out->other_optimizer =
+      std::any_of(out->calls.begin(), out->calls.end(), [&](const AlignedCall& call) {
+        return (call.target == kNoCall || call.golden == kNoCall) && is_optimizers(call);
+      });
+  if (out->other_optimizer) std::erase_if(out->calls, is_optimizers);
 }
 
 }  // namespace
@@ -128,12 +188,17 @@ bool IsConversion(std::string_view api) {
          std::end(kConversions);
 }
 
-Alignment AlignCalls(const DumpFile& target, const DumpFile& golden) {
+Alignment AlignCalls(const DumpFile& target, const DumpFile& golden,
+                     const ConstructFile* target_tree, const ConstructFile* golden_tree) {
   Alignment out;
   out.calls.reserve(target.apis().size());
-  const size_t alike = AlikeAtFirst(target, golden, &out);
-  const Sequence a = SequenceOf(target, alike);
-  const Sequence b = SequenceOf(golden, alike);
+  if (target_tree == nullptr || golden_tree == nullptr || target_tree->entries().empty() ||
+      golden_tree->entries().empty()) {
+    target_tree = golden_tree = nullptr;
+  }
+  const size_t alike = AlikeAtFirst(target, golden, target_tree, golden_tree, &out);
+  const Sequence a = SequenceOf(target, alike, target_tree);
+  const Sequence b = SequenceOf(golden, alike, golden_tree);
   size_t i = 0;
   size_t j = 0;
   while (i < a.keys.size() || j < b.keys.size()) {
@@ -149,6 +214,7 @@ Alignment AlignCalls(const DumpFile& target, const DumpFile& golden) {
     for (size_t n = 0; n < gap.target; ++n) out.calls.push_back({a.calls[i++], kNoCall});
     for (size_t n = 0; n < gap.golden; ++n) out.calls.push_back({kNoCall, b.calls[j++]});
   }
+  LeaveOutOtherOptimizers(target, golden, target_tree, golden_tree, &out);
   return out;
 }
 

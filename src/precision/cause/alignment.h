@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "precision/compare/comparison.h"
+#include "precision/dump/construct_file.h"
 #include "precision/dump/dump_file.h"
 
 namespace sonde::precision {
@@ -26,10 +27,16 @@ struct AlignedCall {
 
 struct Alignment {
   std::vector<AlignedCall> calls;
-  bool is_complete = true;  // false: what lies behind the last call could not be aligned
+  bool is_complete = true;       // false: what lies behind the last call could not be aligned
+  bool other_optimizer = false;  // calls of optimizers were left out
 };
 
-Alignment AlignCalls(const DumpFile& target, const DumpFile& golden);
+// Where both trees are given, calls are the same only in modules of the same path, whatever wraps
+// these, and an optimizer's calls are left out where the two runs have it in other forms (fused,
+// foreach, loop).
+Alignment AlignCalls(const DumpFile& target, const DumpFile& golden,
+                     const ConstructFile* target_tree = nullptr,
+                     const ConstructFile* golden_tree = nullptr);
 
 // For pairs that were made by a mapping: as the comparison paired them. Calls without partner are
 // left out, they are no sign of another order.

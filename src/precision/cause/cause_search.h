@@ -1,5 +1,5 @@
-// The walk that finds the first cause, for first_cause.cc (the walk itself and moved calls) and
-// judges.cc (the verdict on one pair of rows).
+// The walk that finds the first cause: first_cause.cc has the walk itself, lone_calls.cc calls that
+// one run lacks or makes elsewhere, judge_inputs.cc and judges.cc the verdict on one pair of rows.
 //
 // One thread; everything points into the dumps, which must outlive it.
 #pragma once
@@ -7,11 +7,13 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "precision/cause/first_cause.h"
 #include "precision/cause/operand.h"
 #include "precision/cause/origins.h"
+#include "precision/cause/roles.h"
 #include "precision/cause/tolerance.h"
 
 namespace sonde::precision {
@@ -20,6 +22,10 @@ namespace sonde::precision {
 inline constexpr double kBackgroundDecay = 0.98;
 // A gap in one run's calls can explain a difference as long as nothing computed behind it agreed.
 inline constexpr int kGapReach = 12;
+
+inline constexpr std::string_view kForwardPart = ".forward";
+inline constexpr std::string_view kTf32Text =
+    "products in TF32 explain it: compare torch.backends.cudnn.allow_tf32 and .cuda.matmul";
 
 inline bool IsResult(const DumpRow& row) {
   return row.section == Section::kOutput || row.section == Section::kParametersGrad ||
@@ -36,9 +42,6 @@ inline std::span<const DumpRow> RowsOf(const DumpFile& dump, int32_t call) {
   return {&dump.rows()[api.first_row], api.row_count};
 }
 
-// Weights stand behind the first argument of some functions.
-bool IsParameterPlace(const DumpRow& row, std::string_view api);
-
 // One walk; its result grows in `out_`.
 class CauseSearch {
  public:
@@ -50,6 +53,7 @@ class CauseSearch {
         golden_(golden),
         alignment_(alignment),
         construct_(construct),
+        golden_construct_(options.golden_construct),
         options_(options),
         target_origins_(target, comparison.mode),
         golden_origins_(golden, comparison.mode) {
@@ -67,6 +71,9 @@ class CauseSearch {
   };
 
   bool WalkCall(const AlignedCall& call);
+  bool WalkGradientsOf(const AlignedCall& call);
+  bool JudgeDeferred(const AlignedCall& call, const std::vector<Pair>& pairs, bool other_nodes);
+  void Finish();
   bool HasOtherNodes(const AlignedCall& call, const std::vector<Pair>& pairs) const;
   std::string LoneArguments(const AlignedCall& call) const;
   void NoteArguments(const AlignedCall& call);
@@ -79,16 +86,37 @@ class CauseSearch {
   bool JudgeResult(const AlignedCall& call, const Pair& pair, const std::vector<Pair>& pairs);
   bool JudgeCollective(const AlignedCall& call, const Pair& pair);
   bool JudgeNumbers(const AlignedCall& call, const Pair& pair, const std::vector<Pair>& pairs);
+  bool ReportNumbers(const AlignedCall& call, const Pair& pair, const std::vector<Pair>& pairs,
+                     const Tolerance& tolerance);
   const Pair* UnseenPlaces(const AlignedCall& call, const std::vector<Pair>& pairs) const;
   const CallNumbers& NumbersOf(const AlignedCall& call, const std::vector<Pair>& pairs);
   void AddForward(std::string_view golden_api, CallNumbers* numbers);
   bool FindMovedCalls(const AlignedCall& call, const Pair& pair);
+  bool AreInOtherOrder(const AlignedCall& call, int32_t in_target, int32_t in_golden) const;
+  bool ReportLoneCallsInside(const AlignedCall& call);
+  bool IsInside(std::string_view api, std::string_view module, const ConstructFile* tree) const;
+  bool IsFromOutside(const AlignedCall& call, const Pair& pair);
+  bool IsUnwritten(const AlignedCall& call, const Pair& pair);
+  bool JudgeArgument(const Pair& pair);
+  bool JudgeTypeOrShape(const AlignedCall& call, const Pair& pair);
+  bool PassesAsRounding(const AlignedCall& call, const Pair& pair);
+  bool IsInOtherOrder(const AlignedCall& call, const Pair& pair);
+  std::string OtherPlaceOf(const AlignedCall& call, const Pair& pair);
+  bool ReportDeferred(const AlignedCall& call);
+  std::string InputsText(const AlignedCall& call, const std::vector<Pair>& pairs);
+  void NoteUnseenOrder(const AlignedCall& call, const std::vector<Pair>& pairs);
+  double UnitThrough(const DumpRow& golden_row, int32_t golden_call);
+  bool IsCuda();
+  void Remember(const Pair& pair, double distance, double explained);
+  // Another call of this name, before or behind `call`, that has the values of `like` at the same
+  // place.
+  int32_t OtherWith(const DumpFile& dump, int32_t call, const DumpRow& like,
+                    std::string_view suffix, std::string_view name) const;
   int32_t LaterWith(const DumpFile& dump, int32_t call, const DumpRow& like,
                     std::string_view suffix, std::string_view name) const;
   std::string ModuleOf(std::string_view api) const;
   std::string InsideOf(const AlignedCall& call);
   bool InputsAgree(std::string_view module);
-  bool StatisticsRoundEverywhere();
   bool OnlyStatisticsRound(const DumpRow& target, const DumpRow& golden) const;
   bool ReportGap(const AlignedCall& behind);
   void CloseGap();
@@ -104,6 +132,7 @@ class CauseSearch {
   const DumpFile& golden_;
   const Alignment& alignment_;
   const ConstructFile* const construct_;
+  const ConstructFile* const golden_construct_;
   const CauseOptions& options_;
   Origins target_origins_;
   Origins golden_origins_;
@@ -115,9 +144,14 @@ class CauseSearch {
   int since_gap_ = 0;
   size_t module_gap_begin_ = 0;  // the first gap with a module in it, behind which values agreed
   size_t module_gap_end_ = 0;
-  std::string noted_;          // of a call that passed, for the end
-  int statistics_round_ = -1;  // unknown
-  std::vector<Pair> pairs_;    // of the current call
+  std::string noted_;               // of a call that passed, for the end
+  std::vector<Pair> pairs_;         // of the current call
+  size_t at_ = 0;                   // its place in the alignment
+  const Pair* deferred_ = nullptr;  // an argument of it that differs: its results decide
+  std::unordered_map<int32_t, double>
+      through_;           // coarsest type that a golden call's results came through
+  int is_cuda_ = -1;      // unknown
+  bool crossed_ = false;  // the current call was made in another order
   // Of the current call, once a result of it differs.
   CallNumbers numbers_;
   bool has_numbers_ = false;

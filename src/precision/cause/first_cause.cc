@@ -8,29 +8,18 @@
 #include "precision/cause/cause_search.h"
 #include "precision/cause/evidence.h"
 #include "precision/compare/pairing.h"
+#include "precision/compare/rules.h"
 
 namespace sonde::precision {
 namespace {
 
 using base::Concat;
 
-// Statistics are sums in the precision of their kernel: two devices may round them otherwise.
-constexpr double kStatisticRounding = 8 * 0x1p-24;
+// Statistics are sums in the precision of their kernel: devices and layouts add them up in another
+// order.
+constexpr double kStatisticRounding = 2 * 0x1p-24;
 
 }  // namespace
-
-bool IsParameterPlace(const DumpRow& row, std::string_view api) {
-  if (row.section == Section::kParameters) return true;
-  if (row.section != Section::kInput || !api.starts_with("Functional.") ||
-      !api.ends_with(".forward")) {
-    return false;
-  }
-  const std::string_view name = api.substr(11, api.find('.', 11) - 11);
-  const bool weighs = name == "linear" || name.starts_with("conv") || name == "embedding" ||
-                      name.ends_with("_norm") || name == "embedding_bag" || name == "bilinear" ||
-                      name == "prelu";
-  return weighs && !SuffixOf(row, api).starts_with(".input.0");
-}
 
 void CauseSearch::MeasureRows(const AlignedCall& call, std::vector<Pair>* pairs) {
   pairs->clear();
@@ -71,8 +60,11 @@ std::string CauseSearch::ModuleOf(std::string_view api) const {
 
 std::string CauseSearch::BeforeText() const {
   if (calls_ == 0) return "it is the first call of the run";
-  const std::string calls = Concat("the ", std::to_string(calls_), " calls before it ");
-  return calls + (out_.largest_relative == 0 ? "agree to the last digit" : "agree within rounding");
+  const bool one = calls_ == 1;
+  const std::string calls = one ? std::string("the call before it ")
+                                : Concat("the ", std::to_string(calls_), " calls before it ");
+  const std::string agree = one ? "agrees " : "agree ";
+  return calls + agree + (out_.largest_relative == 0 ? "to the last digit" : "within rounding");
 }
 
 void CauseSearch::Report(CauseKind kind, const AlignedCall& call, const Pair* pair,
@@ -87,6 +79,10 @@ void CauseSearch::Report(CauseKind kind, const AlignedCall& call, const Pair* pa
   if (pair != nullptr) {
     out_.target_row = pair->target;
     out_.golden_row = pair->golden;
+    const auto row = static_cast<uint32_t>(pair->target - &target_.rows()[0]);
+    if (out_.judged.empty() || out_.judged.back().row != row) {
+      out_.judged.push_back({row, pair->difference.length, 0});
+    }
     out_.place = std::string(pair->target->name);
     out_.evidence.push_back(Concat("target  ", ValueText(pair->target, comparison_.mode)));
     out_.evidence.push_back(Concat("golden  ", ValueText(pair->golden, comparison_.mode)));
@@ -96,117 +92,21 @@ void CauseSearch::Report(CauseKind kind, const AlignedCall& call, const Pair* pa
   if (!noted_.empty()) out_.evidence.push_back(noted_);
 }
 
+void CauseSearch::Remember(const Pair& pair, double distance, double explained) {
+  const auto row = static_cast<uint32_t>(pair.target - &target_.rows()[0]);
+  out_.judged.push_back({row, distance, explained});
+  if (explained <= 0 || distance > explained) return;
+  const double share = distance / explained;
+  if (share <= out_.largest_share) return;
+  out_.largest_share = share;
+  out_.share_place = std::string(pair.target->name);
+}
+
 void CauseSearch::Pass(double relative, const DumpRow& row) {
   background_ = std::max(relative, background_ * kBackgroundDecay);
   if (relative <= out_.largest_relative) return;
   out_.largest_relative = relative;
   out_.largest_place = std::string(row.name);
-}
-
-// Calls that one run lacks, behind which the other run's values differ.
-bool CauseSearch::ReportGap(const AlignedCall& behind) {
-  if (gap_begin_ == gap_end_) return false;
-  size_t only_target = 0;
-  size_t only_golden = 0;
-  std::string place;
-  AlignedCall at = alignment_.calls[gap_begin_];
-  for (size_t i = gap_begin_; i < gap_end_; ++i) {
-    const AlignedCall& call = alignment_.calls[i];
-    const bool ours = call.golden == kNoCall;
-    (ours ? only_target : only_golden) += 1;
-    const std::string_view name =
-        ours ? NameOf(target_, call.target) : NameOf(golden_, call.golden);
-    // The outermost module names a whole layer that is missing.
-    const bool better = place.empty() || (IsModuleName(name) &&
-                                          (!IsModuleName(place) || name.size() < place.size()));
-    if (better) {
-      place = std::string(name);
-      at = call;
-    }
-  }
-  std::string why = "the runs make different calls here: ";
-  if (only_golden > 0) why += Concat(std::to_string(only_golden), " calls only in the golden run");
-  if (only_golden > 0 && only_target > 0) why += ", ";
-  if (only_target > 0) why += Concat(std::to_string(only_target), " calls only in the target");
-  Report(CauseKind::kCalls, at, nullptr, std::move(why));
-  out_.place = place;
-  out_.module = ModuleOf(place);
-  // The search over ranks needs a place in the target's time.
-  if (out_.target_call == kNoCall) out_.target_call = behind.target;
-  return true;
-}
-
-// Values computed after it agreed. A layer that is left out may do no more to the next ones than
-// rounding does, where types are narrow: its weights show it later.
-void CauseSearch::CloseGap() {
-  const bool has_module = std::any_of(
-      alignment_.calls.begin() + static_cast<ptrdiff_t>(gap_begin_),
-      alignment_.calls.begin() + static_cast<ptrdiff_t>(gap_end_), [this](const AlignedCall& call) {
-        return IsModuleName(call.golden == kNoCall ? NameOf(target_, call.target)
-                                                   : NameOf(golden_, call.golden));
-      });
-  if (has_module && module_gap_begin_ == module_gap_end_) {
-    module_gap_begin_ = gap_begin_;
-    module_gap_end_ = gap_end_;
-  }
-  gap_begin_ = gap_end_;
-}
-
-int32_t CauseSearch::LaterWith(const DumpFile& dump, int32_t call, const DumpRow& like,
-                               std::string_view suffix, std::string_view name) const {
-  const uint64_t key = ValueKey(like, comparison_.mode);
-  for (auto i = static_cast<size_t>(call) + 1; key != 0 && i < dump.apis().size(); ++i) {
-    const DumpApi& api = dump.apis()[i];
-    if (WithoutCallNumber(api.name) != name) continue;
-    for (const DumpRow& row : RowsOf(dump, static_cast<int32_t>(i))) {
-      if (SuffixOf(row, api.name) == suffix && ValueKey(row, comparison_.mode) == key &&
-          row.shape == like.shape) {
-        return static_cast<int32_t>(i);
-      }
-    }
-  }
-  return kNoCall;
-}
-
-// A weight that is another call's: calls were left out, added or exchanged, and names with numbers
-// pair what does not belong together.
-bool CauseSearch::FindMovedCalls(const AlignedCall& call, const Pair& pair) {
-  const std::string_view api = NameOf(target_, call.target);
-  if (IsModuleName(api)) return false;
-  const std::string name = WithoutCallNumber(api);
-  const std::string_view suffix = SuffixOf(*pair.target, api);
-  const int32_t in_golden = LaterWith(golden_, call.golden, *pair.target, suffix, name);
-  const int32_t in_target = LaterWith(target_, call.target, *pair.golden, suffix, name);
-  if (in_golden == kNoCall && in_target == kNoCall) return false;
-  const auto count = [&name](const DumpFile& dump) {
-    return std::count_if(dump.apis().begin(), dump.apis().end(), [&name](const DumpApi& other) {
-      return WithoutCallNumber(other.name) == name;
-    });
-  };
-  const auto ours = count(target_);
-  const auto theirs = count(golden_);
-  std::string why;
-  if (in_golden != kNoCall && in_target != kNoCall) {
-    why = Concat("the order of calls differs: the golden run makes this one as ",
-                 NameOf(golden_, in_golden));
-  } else if (in_golden != kNoCall && ours < theirs) {
-    why = Concat("the target lacks the golden run's calls from ", NameOf(golden_, call.golden),
-                 " up to ", NameOf(golden_, in_golden), ", whose weight this call uses");
-  } else if (in_target != kNoCall && ours > theirs) {
-    why = Concat("the target makes calls that the golden run lacks, up to ",
-                 NameOf(target_, in_target));
-  } else {
-    return false;
-  }
-  if (module_gap_begin_ != module_gap_end_) {
-    gap_begin_ = module_gap_begin_;
-    gap_end_ = module_gap_end_;
-    ReportGap(call);
-    out_.evidence.push_back(std::move(why));
-    return true;
-  }
-  Report(CauseKind::kCalls, call, &pair, std::move(why));
-  return true;
 }
 
 bool CauseSearch::OnlyStatisticsRound(const DumpRow& target, const DumpRow& golden) const {
@@ -221,24 +121,6 @@ bool CauseSearch::OnlyStatisticsRound(const DumpRow& target, const DumpRow& gold
   const double bound = unit * std::log2(a.elements + 2) * std::max(a.norm, b.norm);
   return std::fabs(a.norm - b.norm) <= bound &&
          std::fabs(a.mean - b.mean) * std::sqrt(a.elements) <= bound;
-}
-
-// Whether most parameters differ by the rounding of their statistics alone, as on two devices.
-bool CauseSearch::StatisticsRoundEverywhere() {
-  if (statistics_round_ >= 0) return statistics_round_ == 1;
-  int64_t balance = 0;
-  for (size_t i = 0; i < comparison_.target_row_count(); ++i) {
-    const ComparedRow& row = comparison_.rows[i];
-    if (row.golden == nullptr || row.target->kind != LeafKind::kTensor ||
-        !IsParameterPlace(*row.target, NameOf(target_, static_cast<int32_t>(row.target->api)))) {
-      continue;
-    }
-    const Difference difference = Measure(*row.target, *row.golden, &row, comparison_.mode);
-    balance += difference.gap == Gap::kNone ? -1 : 1;
-  }
-  // One or two may have been changed by so little.
-  statistics_round_ = balance > 2 ? 1 : 0;
-  return statistics_round_ == 1;
 }
 
 // The results of a backward of a function are the gradients of its last node, whose number, order,
@@ -269,16 +151,48 @@ void CauseSearch::LeaveOut(const Pair& pair) {
   if (pair.difference.gap == Gap::kNone) --out_.exact;
 }
 
+// Gradients of a module's parameters stand before what came into its backward: that is judged
+// first.
+bool CauseSearch::WalkGradientsOf(const AlignedCall& call) {
+  constexpr std::string_view kGradients = ".parameters_grad";
+  const auto backward_of = [&](const DumpFile& dump, int32_t index, Origins* origins) {
+    std::string name(NameOf(dump, index));
+    const size_t at = name.rfind(kGradients);
+    if (at == std::string::npos) return kNoCall;
+    name.replace(at, kGradients.size(), ".backward");
+    return origins->Find(name);
+  };
+  const AlignedCall backward = {backward_of(target_, call.target, &target_origins_),
+                                backward_of(golden_, call.golden, &golden_origins_)};
+  if (backward.target == kNoCall || backward.golden == kNoCall) return false;
+  const uint64_t values = out_.values;
+  const uint64_t exact = out_.exact;
+  MeasureRows(backward, &pairs_);
+  out_.values = values;  // they are counted at their own place
+  out_.exact = exact;
+  return std::any_of(pairs_.begin(), pairs_.end(), [&](const Pair& pair) {
+    return pair.target->section == Section::kInput && JudgeInput(backward, pair);
+  });
+}
+
 bool CauseSearch::WalkCall(const AlignedCall& call) {
   std::vector<Pair>& pairs = pairs_;
   has_numbers_ = false;
+  deferred_ = nullptr;
+  crossed_ = false;
   MeasureRows(call, &pairs);
-  const bool differs = std::any_of(pairs.begin(), pairs.end(), [](const Pair& pair) {
-    return pair.difference.gap != Gap::kNone;
-  });
+  const auto differ = [](const Pair& pair) { return pair.difference.gap != Gap::kNone; };
+  const bool differs = std::any_of(pairs.begin(), pairs.end(), differ);
+  if (differs && NameOf(target_, call.target).find(".parameters_grad") != std::string_view::npos) {
+    if (WalkGradientsOf(call)) return true;
+    const FirstCause kept = out_;
+    MeasureRows(call, &pairs);
+    out_ = kept;
+  }
   bool computed = false;
   const bool other_nodes = HasOtherNodes(call, pairs);
   for (const bool results : {false, true}) {
+    if (results && JudgeDeferred(call, pairs, other_nodes)) return true;
     for (const Pair& pair : pairs) {
       if (IsResult(*pair.target) != results) continue;
       if (results && other_nodes) {
@@ -291,13 +205,33 @@ bool CauseSearch::WalkCall(const AlignedCall& call) {
       }
     }
   }
+  if (deferred_ != nullptr && noted_.empty()) {
+    noted_ = Concat(deferred_->target->name,
+                    " differs: ", ValueText(deferred_->target, comparison_.mode), " against ",
+                    ValueText(deferred_->golden, comparison_.mode),
+                    "; the results differ by no more than rounding");
+  }
   ++calls_;
   if (computed && gap_begin_ != gap_end_) ++since_gap_;
   return false;
 }
 
+// Notes for the end of a walk without a finding.
+void CauseSearch::Finish() {
+  if (out_.values == 0) {
+    out_.kind = CauseKind::kNotCompared;
+  } else {
+    out_.kind = out_.exact == out_.values ? CauseKind::kIdentical : CauseKind::kRounding;
+  }
+  if (!noted_.empty()) out_.evidence.push_back(noted_);
+  if (alignment_.other_optimizer) {
+    out_.evidence.emplace_back(
+        "the optimizer makes other calls in the two runs (fused, foreach, loop): the weights of "
+        "the next step show whether it computes the same");
+  }
+}
+
 FirstCause CauseSearch::Run() {
-  std::vector<std::string> others;
   for (size_t i = 0; i < alignment_.calls.size(); ++i) {
     const AlignedCall& call = alignment_.calls[i];
     if (call.target == kNoCall || call.golden == kNoCall) {
@@ -306,6 +240,7 @@ FirstCause CauseSearch::Run() {
       since_gap_ = 0;
       continue;
     }
+    at_ = i;
     if (WalkCall(call)) return std::move(out_);
     // A result of another rank that never came has nothing behind it that could agree.
     if (since_gap_ >= kGapReach) CloseGap();
@@ -317,17 +252,12 @@ FirstCause CauseSearch::Run() {
            "after this call the runs make different calls to the end");
     return std::move(out_);
   }
-  if (out_.values == 0) {
-    out_.kind = CauseKind::kNotCompared;
-  } else {
-    out_.kind = out_.exact == out_.values ? CauseKind::kIdentical : CauseKind::kRounding;
-  }
-  if (!noted_.empty()) out_.evidence.push_back(noted_);
+  Finish();
   return std::move(out_);
 }
 
 std::string_view CauseText(CauseKind kind) {
-  static constexpr std::array<std::string_view, 14> kTexts = {"no difference",
+  static constexpr std::array<std::string_view, 15> kTexts = {"no difference",
                                                               "rounding only",
                                                               "changed weight",
                                                               "changed input",
@@ -340,7 +270,8 @@ std::string_view CauseText(CauseKind kind) {
                                                               "random numbers differ",
                                                               "differs, size unknown",
                                                               "nothing was compared",
-                                                              "another rank differs"};
+                                                              "another rank differs",
+                                                              "optimizer differs"};
   return kTexts[static_cast<size_t>(kind)];
 }
 

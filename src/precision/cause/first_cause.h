@@ -35,8 +35,17 @@ enum class CauseKind : uint8_t {
   kChecksum,     // checksums differ from here on, by how much is unknown
   kNotCompared,  // nothing could be compared
   kOtherRank,    // a collective gave something else, though what this rank gave agrees
+  kOptimizer,  // gradients of the step before agree, the weights that the optimizer made of them do
+               // not
 };
 std::string_view CauseText(CauseKind kind);  // "changed weight"
+
+// What the walk found of one row whose two values are not equal to the last digit.
+struct JudgedRow {
+  uint32_t row = 0;  // index into the target's rows
+  double distance = 0;
+  double explained = 0;  // by rounding; 0: nothing was to be explained, as of a weight
+};
 
 struct FirstCause {
   CauseKind kind = CauseKind::kIdentical;
@@ -52,6 +61,9 @@ struct FirstCause {
   uint64_t unreadable = 0;            // could not be compared
   double largest_relative = 0;        // of differences that passed as rounding
   std::string largest_place;
+  double largest_share = 0;  // of what rounding explains, that a difference has used
+  std::string share_place;
+  std::vector<JudgedRow> judged;  // in order of the walk, which ends at the finding
 
   bool IsFinding() const { return kind > CauseKind::kRounding; }
 };
@@ -60,6 +72,10 @@ struct CauseOptions {
   // Relative distance that an earlier step's gradients had by rounding alone: weights that were
   // updated by them may differ. 0: the weights have had no reason to differ.
   double carried = 0;
+  // The step before was compared, and nothing but rounding differs in it: weights that differ were
+  // made so by the optimizer.
+  bool follows_agreement = false;
+  const ConstructFile* golden_construct = nullptr;  // may be null
 };
 
 // `comparison` of the two dumps; `construct` of the target, may be null.

@@ -250,6 +250,14 @@ Difference Measure(const DumpRow& target, const DumpRow& golden, const ComparedR
   return MeasureStatistics(target, golden);
 }
 
+bool ChecksumsDiffer(const DumpRow& target, const DumpRow& golden) {
+  return Present(target.md5) && Present(golden.md5) && target.md5 != golden.md5;
+}
+
+Gap MeasureStatisticsOnly(const DumpRow& target, const DumpRow& golden) {
+  return MeasureStatistics(target, golden).gap;
+}
+
 uint64_t ValueKey(const DumpRow& row, Mode mode) {
   if (row.kind != LeafKind::kTensor) return 0;
   if (mode == Mode::kMd5) return Present(row.md5) ? base::HashString(row.md5) : 0;

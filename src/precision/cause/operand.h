@@ -63,6 +63,12 @@ struct Difference {
 Difference Measure(const DumpRow& target, const DumpRow& golden, const ComparedRow* compared,
                    Mode mode);
 
+// Whether both rows have checksums, and these differ.
+bool ChecksumsDiffer(const DumpRow& target, const DumpRow& golden);
+
+// How the four statistics alone compare.
+Gap MeasureStatisticsOnly(const DumpRow& target, const DumpRow& golden);
+
 // A number that stands for the statistics of a tensor, to find where else the same values appear; 0
 // where there are none.
 uint64_t ValueKey(const DumpRow& row, Mode mode);

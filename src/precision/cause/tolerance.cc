@@ -8,10 +8,17 @@ namespace sonde::precision {
 namespace {
 
 constexpr double kSpread = 8;  // L
-// A: one operation on inputs that differ. Products take the same factor of |a||b|, which is already
-// the largest that they can make of it.
+constexpr double kFloat32 = 0x1p-24;
+// From here on a type is coarse: processors add up its products in float32, and its own rounding is
+// that of results.
+constexpr double kCoarse = 0x1p-12;
+constexpr double kCoarseSpread = 3;
+// A: one operation on inputs that differ.
 constexpr double kGrowth = 8;
 constexpr double kModuleGrowth = 32;
+constexpr double kCoarseGrowth = 4;
+// The share of a value's size that is never called rounding.
+constexpr double kLimit = 0.2;
 constexpr double kMaxCondition = 1e6;
 
 bool Holds(std::string_view text, std::initializer_list<std::string_view> words) {
@@ -68,12 +75,14 @@ Family FamilyOfApi(std::string_view api) {
                     "gru", "rnn_tanh", "rnn_relu", "lstm_cell", "gru_cell", "cdist"})) {
     return Family::kProduct;
   }
-  if (Holds(api, {"_norm"}) && !Holds(api, {"clip", "linalg", "vector_norm", "matrix_norm"})) {
+  if (Holds(api, {"_norm"}) &&
+      !Holds(api, {"clip", "linalg", "vector_norm", "matrix_norm", "foreach"})) {
     return Family::kNormalise;
   }
   if (IsOneOf(api,
               {"sum", "norm", "prod", "cumsum", "cumprod", "nansum", "trace", "logcumsumexp"}) ||
-      Holds(api, {"vector_norm", "matrix_norm", "scatter_add", "index_add", "embedding_bag"})) {
+      Holds(api, {"vector_norm", "matrix_norm", "foreach_norm", "scatter_add", "index_add",
+                  "embedding_bag"})) {
     return Family::kSum;
   }
   if (IsOneOf(api, {"mean", "nanmean", "std", "var", "std_mean", "var_mean", "interpolate"}) ||
@@ -257,9 +266,24 @@ bool IsRandomApi(std::string_view name) {
          api == "normal" || api == "poisson";
 }
 
-bool IsUninitialisedApi(std::string_view name) {
-  return Part(name, 1).find("empty") == 0 || Part(name, 1).find("new_empty") == 0;
+namespace {
+
+double RoundingOf(const CallNumbers& call, const Operand& output, const Condition& condition,
+                  double spread_size) {
+  if (Roundings(call.family) == 0 && !call.is_backward) return 0;
+  const double roots = std::sqrt(condition.terms);
+  if (call.unit < kCoarse) {
+    return kSpread * call.unit * ((Roundings(call.family) + roots) * output.norm + condition.size);
+  }
+  // Of modules and gradients values in between are rounded, too.
+  const bool inner = call.is_backward || call.family == Family::kModule ||
+                     call.family == Family::kExponential || call.family == Family::kNormalise;
+  const double roundings = std::min(Roundings(call.family), 4.0);
+  return kCoarseSpread * call.unit * (roundings * output.norm + (inner ? spread_size : 0)) +
+         kSpread * kFloat32 * (roots * output.norm + condition.size);
 }
+
+}  // namespace
 
 Tolerance ToleranceOf(const CallNumbers& call, const Operand& output) {
   const Condition condition =
@@ -267,31 +291,42 @@ Tolerance ToleranceOf(const CallNumbers& call, const Operand& output) {
   Tolerance out;
   out.terms = condition.terms;
   out.scale = std::max(output.norm, condition.size);
-  const double growth =
-      call.family == Family::kModule || call.is_backward ? kModuleGrowth : kGrowth;
-  const bool exact = Roundings(call.family) == 0 && !call.is_backward;
-  const double rounding =
-      exact ? 0
-            : call.unit *
-                  ((Roundings(call.family) + std::sqrt(out.terms)) * output.norm + condition.size);
-  const double underflow = exact ? 0 : std::sqrt(output.elements) * output.tiny;
-  out.length =
-      kSpread * rounding + growth * call.relative * out.scale + underflow + OfNoise(call, output);
+  // How long the output is where nothing cancels: a sum of k terms of random signs.
+  const bool adds = call.family == Family::kProduct || call.is_backward;
+  const double spread_size = condition.size / (adds ? std::sqrt(std::max(1.0, out.terms)) : 1.0);
+  const double size = std::max(output.norm, spread_size);
+  const double rounding = RoundingOf(call, output, condition, spread_size);
+  const bool coarse = call.unit >= kCoarse;
+  const double growth = coarse                                               ? kCoarseGrowth
+                        : call.family == Family::kModule || call.is_backward ? kModuleGrowth
+                                                                             : kGrowth;
+  const double grown = growth * call.relative * (coarse ? size : out.scale);
+  const double underflow = rounding == 0 ? 0 : std::sqrt(output.elements) * output.tiny;
+  out.length = std::min(rounding + grown, std::max(rounding, kLimit * size)) + underflow +
+               OfNoise(call, output);
   return out;
 }
 
 bool ExplainedByTf32(const CallNumbers& call, const Operand& output, double length) {
-  constexpr double kFloat32 = 0x1p-24;
+  // Unit roundoff 2^-11; a difference has that order, above a tenth and below ten times of it.
   constexpr double kTf32 = 0x1p-11;
   const bool multiplies = call.family == Family::kProduct || call.family == Family::kModule;
-  if (!multiplies || call.unit != kFloat32 || output.unit != kFloat32) return false;
-  CallNumbers coarser = call;
-  coarser.unit = kTf32;
-  return length <= ToleranceOf(coarser, output).length;
+  if (!multiplies || !call.is_cuda || call.unit != kFloat32 || output.unit != kFloat32) {
+    return false;
+  }
+  const double relative = output.norm > 0 ? length / output.norm : 0;
+  return relative > kTf32 / 100 && relative < 10 * kTf32;
 }
 
 double InputTolerance(const Operand& input, double unit, double relative) {
-  return (kSpread * 2 * unit + kGrowth * relative) * input.norm;
+  const bool coarse = unit >= kCoarse;
+  const double rounding = coarse ? kCoarseSpread * 4 * unit : kSpread * 4 * unit;
+  const double grown = (coarse ? kCoarseGrowth : kGrowth) * relative;
+  return std::min(rounding + grown, std::max(rounding, kLimit)) * input.norm;
+}
+
+double UnseenDistance(double unit, double background) {
+  return std::min(background, (unit >= kCoarse ? 2 : 16) * unit);
 }
 
 }  // namespace sonde::precision

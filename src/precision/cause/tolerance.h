@@ -1,9 +1,15 @@
 // How far the outputs of one call may lie apart in two runs that differ by rounding alone.
 //
-//   |e| <= L * u * ((c + sqrt(k)) * |y| + P)  +  A * d * max(|y|, P)  +  Q  +  sqrt(n) * t
+//   |e| <= R  +  A * d * max(|y|, P)  +  Q  +  sqrt(n) * t
+//   R = L * u * ((c + sqrt(k)) * |y| + P)                                      fine types
+//   R = 3 * u * (min(c, 4) * |y| + S)  +  L * 2^-24 * (sqrt(k) * |y| + P)      coarse types
+//   R + A * d * ... is at most a fifth of max(|y|, S), or R
 //
-//   u   unit roundoff of the coarsest type of the call: 2^-24 float32, 2^-8 bfloat16, ...
-//   k   how many products or terms are added up for one element, from the shapes
+//   coarse types have u > 2^-12 (float16 and less): their products are added up in float32, and
+//   only results are rounded; of them A is 4, and d is taken of max(|y|, S). S is 0 where nothing
+//   in between is rounded. S   the length of an output whose terms have random signs: P / sqrt(k)
+//   of products, P of others u   unit roundoff of the coarsest type of the call: 2^-24 float32,
+//   2^-8 bfloat16, ... k   how many products or terms are added up for one element, from the shapes
 //   c   how often a result is rounded on its way: 0 copies, 2 one operation, more for fused ones
 //   |y| the length (2-norm) of the output
 //   P   what the condition of the operation makes of its inputs' lengths:
@@ -54,9 +60,8 @@ enum class Family : uint8_t {
 
 // Of an entry's name without call number, "Functional.linear.forward", "Module.a.b.Linear.forward".
 Family FamilyOf(std::string_view name);
-// Random by design, or of memory that nobody wrote: the output has no meaning.
+// Random by design: the output has no meaning.
 bool IsRandomApi(std::string_view name);
-bool IsUninitialisedApi(std::string_view name);
 
 // Facts of one call.
 struct CallNumbers {
@@ -64,9 +69,10 @@ struct CallNumbers {
   bool is_backward = false;  // gradients come in; `forward` holds what the forward call saw
   std::vector<Operand> inputs;
   std::vector<Operand> forward;
-  double unit = 0;      // coarsest of all
-  double relative = 0;  // d
-  double factor = 0;    // largest number among the arguments, 0: none
+  double unit = 0;       // coarsest of all
+  double relative = 0;   // d
+  double factor = 0;     // largest number among the arguments, 0: none
+  bool is_cuda = false;  // both runs state a CUDA device
 };
 
 struct Tolerance {
@@ -76,11 +82,16 @@ struct Tolerance {
 };
 Tolerance ToleranceOf(const CallNumbers& call, const Operand& output);
 
-// Whether products of float32 in TensorFloat-32 (10 bits behind the point: unit roundoff 2^-11)
-// explain a distance `length` that float32 does not. Of products and modules alone.
+// Whether a distance `length` has the size that products of float32 in TensorFloat-32 (10 bits
+// behind the point: unit roundoff 2^-11) have: the order of 1e-3 of the output. Of products and
+// modules on CUDA devices alone.
 bool ExplainedByTf32(const CallNumbers& call, const Operand& output, double length);
 
-// For an input that no recorded call produced: one operation's rounding.
+// For an input that no recorded call produced: some operations' rounding.
 double InputTolerance(const Operand& input, double unit, double relative);
+
+// The relative distance that inputs may have whose statistics agree to the last digit, once
+// anything has differed by `background`: statistics of a type have its own resolution.
+double UnseenDistance(double unit, double background);
 
 }  // namespace sonde::precision

@@ -96,6 +96,7 @@ Line ParseLine(const JsonValue& root) {
   numbers.inputs = OperandsOf(root["inputs"]);
   numbers.forward = OperandsOf(root["forward"]);
   numbers.unit = out.output.unit;
+  numbers.is_cuda = true;  // lines state no device; of those that people check CUDA alone has TF32
   for (const std::vector<Operand>* list : {&numbers.inputs, &numbers.forward}) {
     for (const Operand& operand : *list) numbers.unit = std::max(numbers.unit, operand.unit);
   }

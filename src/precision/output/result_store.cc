@@ -70,7 +70,29 @@ struct Origin {
   int64_t rank = 0;
 };
 
-Status WriteRows(const ResultTable& table, const ConstructFile* construct, const Origin& origin,
+void WriteNumber(double value, store::SourceTableWriter* writer) {
+  if (value < 0) {
+    writer->Null();
+  } else {
+    writer->Real(value);
+  }
+}
+
+// Rows that only the golden run has are in no walk.
+void WriteCause(const std::vector<RowCause>& causes, uint32_t row,
+                store::SourceTableWriter* writer) {
+  const bool known = row < causes.size();
+  if (known) {
+    writer->Text(causes[row].cause);
+  } else {
+    writer->Null();
+  }
+  WriteNumber(known ? causes[row].explained : -1, writer);
+  WriteNumber(known ? causes[row].ratio : -1, writer);
+}
+
+Status WriteRows(const ResultTable& table, const ConstructFile* construct,
+                 const std::vector<RowCause>& causes, const Origin& origin,
                  store::SourceTableWriter* writer) {
   const Comparison& comparison = table.comparison();
   report::RowText cells;
@@ -89,6 +111,7 @@ Status WriteRows(const ResultTable& table, const ConstructFile* construct, const
         writer->Text(ValidText(module));
       }
       for (size_t c = 0; c < cells.size(); ++c) writer->Text(ValidText(cells.cell(c)));
+      WriteCause(causes, r, writer);
       writer->EndRow();
     }
   }
@@ -164,8 +187,8 @@ Result<std::unique_ptr<ResultStore>> ResultStore::Create(const std::string& path
   return std::unique_ptr<ResultStore>(new ResultStore(std::move(made)));
 }
 
-Status ResultStore::Add(const ResultTable& table, const ConstructFile* construct, int64_t step,
-                        int64_t rank) {
+Status ResultStore::Add(const ResultTable& table, const ConstructFile* construct,
+                        const std::vector<RowCause>& causes, int64_t step, int64_t rank) {
   const std::string_view view = ViewOf(table.comparison().mode);
   store::SourceTable description;
   description.file = Concat("step", std::to_string(step), "/rank", std::to_string(rank));
@@ -183,12 +206,16 @@ Status ResultStore::Add(const ResultTable& table, const ConstructFile* construct
                                             "), '%') AS DOUBLE) AS ", SnakeCase(name))
                                    : Concat(", ", column, " AS ", base::SqlName(SnakeCase(name)));
   }
+  description.columns.push_back({"cause", CellType::kText});
+  description.columns.push_back({"explained", CellType::kReal});
+  description.columns.push_back({"ratio", CellType::kReal});
+  select += ", \"cause\", \"explained\", \"ratio\"";
   select += Concat(" FROM source.", base::SqlName(description.name));  // names are never taken
   SONDE_ASSIGN_OR_RETURN(store::Transaction transaction, store_->Begin());
   SONDE_ASSIGN_OR_RETURN(
       store::SourceTableWriter writer,
       store::SourceTableWriter::Create(transaction, names_, std::move(description)));
-  SONDE_RETURN_IF_ERROR(WriteRows(table, construct, {step, rank}, &writer));
+  SONDE_RETURN_IF_ERROR(WriteRows(table, construct, causes, {step, rank}, &writer));
   SONDE_RETURN_IF_ERROR(transaction.Commit());
   parts_.push_back({std::string(view), std::move(select)});
   return Status::Ok();

@@ -19,6 +19,7 @@
 #include "base/status.h"
 #include "precision/graph/vis_db.h"
 #include "precision/output/result_table.h"
+#include "precision/output/row_causes.h"
 #include "store/source_tables.h"
 #include "store/store.h"
 
@@ -36,8 +37,10 @@ class ResultStore {
   // The file gets its name at Publish(); without it nothing is left.
   static Result<std::unique_ptr<ResultStore>> Create(const std::string& path);
 
-  // All rows of a table; `construct` (may be null) gives their modules.
-  Status Add(const ResultTable& table, const ConstructFile* construct, int64_t step, int64_t rank);
+  // All rows of a table; `construct` (may be null) gives their modules, `causes` (may be empty) the
+  // columns cause, explained and ratio.
+  Status Add(const ResultTable& table, const ConstructFile* construct,
+             const std::vector<RowCause>& causes, int64_t step, int64_t rank);
   // The metric for every row of the table that was added last.
   Result<std::vector<std::string>> Evaluate(const SqlMetric& metric) const;
   Status AddGraph(const VisGraph& graph);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <span>
 
 #include "base/strings.h"
@@ -171,6 +172,8 @@ std::string CountText(const Summary& summary) {
                 Count(summary.error), " error\n");
 }
 
+std::string Percent(double share) { return ShortNumber(std::ceil(share * 1000) / 10) + " %"; }
+
 std::string UnreadableText(const FirstCause& cause) {
   if (cause.unreadable == 0) return {};
   return Concat(" (", Count(cause.unreadable), " values could not be compared)");
@@ -199,6 +202,9 @@ std::string_view AdviceOf(CauseKind kind) {
       return "Seed both runs alike (seed_all), or switch the random call off.";
     case CauseKind::kOtherRank:
       return "Read the comparisons of the other ranks of this step.";
+    case CauseKind::kOptimizer:
+      return "Compare the optimizer: learning rate and schedule, weight decay, betas, eps, "
+             "gradient clipping.";
     case CauseKind::kChecksum:
       return "Dump statistics or tensors: they distinguish rounding from a fault.";
     default:
@@ -262,6 +268,10 @@ std::string CauseSummaryText(const Summary& summary, const FirstCause& cause,
     if (cause.kind == CauseKind::kRounding) {
       out += Concat(",\n             the others lie at most ", ShortNumber(cause.largest_relative),
                     " of their size apart, at ", cause.largest_place);
+      if (cause.largest_share > 0) {
+        out += Concat(",\n             and use at most ", Percent(cause.largest_share),
+                      " of what rounding explains, at ", cause.share_place);
+      }
     }
     out += UnreadableText(cause) + "\n";
     for (const std::string& line : cause.evidence) out += Concat("             ", line, "\n");

@@ -1,0 +1,197 @@
+// Rules of the walk that need trees, several steps or memory without meaning.
+#include <gtest/gtest.h>
+
+#include "base/strings.h"
+#include "precision/cause/first_cause.h"
+#include "precision/cause/roles.h"
+#include "precision/compare/compare.h"
+#include "precision/compare/pairing.h"
+#include "precision/test_support.h"
+
+namespace sonde::precision {
+namespace {
+
+using base::Concat;
+
+std::string RuleValues(const char* max, const char* norm, const char* more = "") {
+  return Concat(R"({"type": "torch.Tensor", "dtype": "torch.float32", "shape": [8, 8], "Max": )",
+                max, R"(, "Min": -1.0, "Mean": 0.25, "Norm": )", norm, more,
+                R"(, "requires_grad": false})");
+}
+
+std::string RuleCall(const std::string& name, const std::string& inputs,
+                     const std::string& output) {
+  return Concat("\"", name, R"(": {"input_args": [)", inputs,
+                R"(], "input_kwargs": {}, "output": [)", output, "]}");
+}
+
+struct Side {
+  std::string calls;
+  std::string tree;
+};
+
+FirstCause RuleCause(const Side& target, const Side& golden, CauseOptions options = {}) {
+  static std::vector<std::unique_ptr<DumpFile>> dumps;
+  static std::vector<std::unique_ptr<ConstructFile>> trees;
+  for (const Side* side : {&target, &golden}) {
+    dumps.push_back(DumpOf("{" + side->calls + "}"));
+    auto tree = ConstructFile::Parse("{" + side->tree + "}", "construct.json");
+    trees.push_back(std::move(*tree));
+  }
+  const DumpFile& ours = *dumps[dumps.size() - 2];
+  const DumpFile& theirs = *dumps.back();
+  const ConstructFile* const our_tree = trees[trees.size() - 2].get();
+  options.golden_construct = trees.back().get();
+  const Mode mode = ours.has_md5() ? Mode::kMd5 : Mode::kStatistics;
+  const Comparison comparison = PairAndCompare(ours, theirs, mode, {});
+  return FindFirstCause(comparison, ours, theirs,
+                        AlignCalls(ours, theirs, our_tree, options.golden_construct), our_tree,
+                        options);
+}
+
+const std::string kIn = RuleValues("2.0", "5.0");
+const std::string kOut = RuleValues("3.0", "7.0");
+const std::string kOther = RuleValues("4.0", "9.0");
+
+TEST(CauseRulesTest, ANumberInAWeightsPlaceIsAnArgument) {
+  const auto norm = [](const char* eps, const std::string& output) {
+    return RuleCall("Functional.layer_norm.0.forward",
+                    Concat(kIn, R"(, {"type": "float", "value": )", eps, "}"), output);
+  };
+  const FirstCause cause = RuleCause({norm("0.01", kOther), ""}, {norm("1e-05", kOut), ""});
+  EXPECT_EQ(cause.kind, CauseKind::kArgument);
+  EXPECT_EQ(cause.place, "Functional.layer_norm.0.forward.input.1");
+}
+
+TEST(CauseRulesTest, WhatACallOverwritesIsNoInput) {
+  for (const char* api :
+       {"Tensor.copy_.0.forward", "Tensor.__setitem__.0.forward", "Tensor.index_copy_.0.forward",
+        "Distributed.recv.0.forward", "Distributed.all_gather_into_tensor.0.forward"}) {
+    const std::string found = RuleCall(api, kIn + "," + kOut, kOut);
+    const std::string other = RuleCall(api, kOther + "," + kOut, kOut);
+    EXPECT_FALSE(RuleCause({found, ""}, {other, ""}).IsFinding()) << api;
+    EXPECT_EQ(RuleCause({RuleCall(api, kIn + "," + kIn, kOut), ""}, {found, ""}).kind,
+              CauseKind::kInput)
+        << api;
+  }
+  EXPECT_EQ(RuleCause({RuleCall("Torch.mul.0.forward", kIn, kOut), ""},
+                      {RuleCall("Torch.mul.0.forward", kOther, kOut), ""})
+                .kind,
+            CauseKind::kInput);
+}
+
+// gate and up exchanged: the same calls in the same modules.
+TEST(CauseRulesTest, ExchangedWeightsAreNoOrderOfCalls) {
+  const auto run = [](const std::string& first, const std::string& second) {
+    const std::string one = RuleValues("1.5", "6.0");
+    return Side{RuleCall("Functional.linear.0.forward", kIn + "," + first, one) + "," +
+                    RuleCall("Functional.linear.1.forward", kIn + "," + second, one),
+                R"("Functional.linear.0.forward": "Module.gate.Linear.forward.0",
+                   "Functional.linear.1.forward": "Module.up.Linear.forward.0")"};
+  };
+  const FirstCause cause = RuleCause(run(kOut, kOther), run(kOther, kOut));
+  EXPECT_EQ(cause.kind, CauseKind::kWeight);
+  EXPECT_NE(cause.evidence[2].find("Functional.linear.1.forward.input.1"), std::string::npos)
+      << cause.evidence[2];
+}
+
+TEST(CauseRulesTest, ACallOfOneRunIsNamedInTheModuleThatDiffers) {
+  const std::string linear = RuleCall("Functional.linear.0.forward", kIn + "," + kOut, kOut);
+  const std::string dropout = RuleCall("Functional.dropout.0.forward", kOut, kOther);
+  const auto module = [](const std::string& output) {
+    return RuleCall("Module.a.Block.forward.0", kIn, output);
+  };
+  const std::string tree = R"("Functional.linear.0.forward": "Module.a.Block.forward.0",
+                              "Functional.dropout.0.forward": "Module.a.Block.forward.0",
+                              "Module.a.Block.forward.0": null)";
+  const FirstCause cause = RuleCause({linear + "," + dropout + "," + module(kOther), tree},
+                                     {linear + "," + module(kOut), tree});
+  EXPECT_EQ(cause.kind, CauseKind::kCalls);
+  EXPECT_EQ(cause.place, "Functional.dropout.0.forward");
+  EXPECT_EQ(cause.module, "Module.a.Block.forward.0");
+}
+
+TEST(CauseRulesTest, AGradientOfAParameterGetsWhatTheModuleGets) {
+  const auto run = [](const std::string& gradient, const std::string& weight) {
+    return Side{Concat(R"("Module.a.Linear.parameters_grad.0": {"weight": [)", weight, R"(]},)",
+                       R"("Module.a.Linear.backward.0": {"input": [)", gradient,
+                       R"(], "output": [)", weight, "]}"),
+                ""};
+  };
+  const FirstCause cause = RuleCause(run(kIn, kOut), run(kOther, kIn));
+  EXPECT_EQ(cause.kind, CauseKind::kInput);
+  EXPECT_EQ(cause.place, "Module.a.Linear.backward.0.input.0");
+}
+
+TEST(CauseRulesTest, WeightsBehindAgreeingGradientsAreTheOptimizers) {
+  const auto run = [](const std::string& weight) {
+    return Side{RuleCall("Functional.linear.0.forward", kIn + "," + weight, kOut), ""};
+  };
+  EXPECT_EQ(RuleCause(run(kOther), run(kOut), {.follows_agreement = true}).kind,
+            CauseKind::kOptimizer);
+  EXPECT_EQ(RuleCause(run(kOther), run(kOut)).kind, CauseKind::kWeight);
+}
+
+TEST(CauseRulesTest, FormsOfOneOptimizerAreNotCompared) {
+  const std::string linear = RuleCall("Functional.linear.0.forward", kIn + "," + kOut, kOut);
+  const Side fused = {linear + "," + RuleCall("Torch._fused_adamw_.0.forward", kOut, kOther),
+                      R"("Torch._fused_adamw_.0.forward": "optimizer")"};
+  const Side loop = {linear + "," + RuleCall("Tensor.mul_.0.forward", kOut, kIn),
+                     R"("Tensor.mul_.0.forward": "optimizer")"};
+  const FirstCause cause = RuleCause(fused, loop);
+  EXPECT_FALSE(cause.IsFinding());
+  ASSERT_EQ(cause.evidence.size(), 1U);
+  EXPECT_NE(cause.evidence[0].find("weights of the next step"), std::string::npos);
+}
+
+TEST(CauseRulesTest, AnInputOfAnotherChecksumIsAChangedInput) {
+  const auto run = [](const char* md5, const std::string& output) {
+    return Side{
+        RuleCall("Functional.conv2d.0.forward",
+                 RuleValues("2.0", "5.0", Concat(R"(, "md5": ")", md5, "\"").c_str()), output),
+        ""};
+  };
+  const std::string one = RuleValues("3.0", "7.0", R"(, "md5": "00000003")");
+  const std::string two = RuleValues("4.0", "9.0", R"(, "md5": "00000004")");
+  const FirstCause cause = RuleCause(run("00000001", one), run("00000002", two));
+  EXPECT_EQ(cause.kind, CauseKind::kInput);
+  EXPECT_EQ(cause.place, "Functional.conv2d.0.forward.input.0");
+  EXPECT_NE(cause.evidence.back().find("another order"), std::string::npos)
+      << cause.evidence.back();
+}
+
+TEST(CauseRulesTest, EvidenceIsWhatWasCompared) {
+  const auto run = [](const char* norm, const std::string& output) {
+    return Side{RuleCall("Torch.add.0.forward", kIn + "," + RuleValues("3.0", norm), output), ""};
+  };
+  const FirstCause cause = RuleCause(run("7.0000001", kOther), run("7.0", kOut));
+  EXPECT_EQ(cause.kind, CauseKind::kOperator);
+  EXPECT_TRUE(cause.evidence[2].starts_with("its 2 inputs: 1 equal, 1 within rounding"))
+      << cause.evidence[2];
+}
+
+TEST(CauseRulesTest, AFifthOfAValueIsNeverRounding) {
+  const auto half = [](const char* norm) {
+    return Side{Concat(R"("Module.n.Norm2.forward.0": {"input_args": [)", kIn,
+                       R"(], "input_kwargs": {}, "output": [{"type": "torch.Tensor", "dtype":)",
+                       R"( "torch.bfloat16", "shape": [8, 8], "Max": 3.0, "Min": -1.0,)",
+                       R"( "Mean": 0.25, "Norm": )", norm, R"(, "requires_grad": false}]})"),
+                ""};
+  };
+  EXPECT_EQ(RuleCause(half("8.4"), half("7.0")).kind, CauseKind::kOperator);
+  const FirstCause near = RuleCause(half("7.05"), half("7.0"));
+  EXPECT_EQ(near.kind, CauseKind::kRounding);
+  EXPECT_GT(near.largest_share, 0.0);
+  EXPECT_LT(near.largest_share, 1.0);
+}
+
+TEST(RolesTest, NamesOfWrappersAreNoPartOfAModulesName) {
+  EXPECT_EQ(WithoutWrappers("Module.module._orig_mod.a.Linear.forward.0"),
+            "Module.a.Linear.forward.0");
+  EXPECT_EQ(WithoutWrappers("Module.layers.0._fsdp_wrapped_module.a.Linear.forward.0"),
+            "Module.layers.0.a.Linear.forward.0");
+  EXPECT_EQ(WithoutWrappers("Functional.module.0.forward"), "Functional.module.0.forward");
+}
+
+}  // namespace
+}  // namespace sonde::precision

@@ -1,0 +1,288 @@
+// The verdict on one value that a call got: a parameter, an argument, a value that another call
+// gave.
+#include <algorithm>
+#include <cmath>
+#include <span>
+
+#include "base/strings.h"
+#include "precision/cause/cause_search.h"
+#include "precision/cause/evidence.h"
+#include "precision/compare/pairing.h"
+
+namespace sonde::precision {
+namespace {
+
+using base::Concat;
+
+// A weight that an optimizer has updated with rounded gradients: Adam makes whole steps of the sign
+// of noise.
+constexpr double kCarriedGrowth = 64;
+constexpr double kCarriedLimit = 0.005;
+constexpr double kLargestCarried = 0.05;
+// A number that the program computed, such as a factor of clipping.
+constexpr double kScalarRounding = 16 * 0x1p-24;
+constexpr double kScalarGrowth = 8;
+
+// A vector along the last axis of another operand, of which a gradient is asked: the weight of a
+// norm that a model multiplies by itself. A value that code without records made has such a shape
+// rarely, and without gradients being recorded it asks for none.
+bool IsVectorOfParameters(const DumpRow& row, std::span<const DumpRow> rows) {
+  const Operand own = OperandOf(row);
+  if (row.section != Section::kInput || row.requires_grad != "True" || own.elements < 2 ||
+      own.elements != own.last_axis) {
+    return false;
+  }
+  return std::any_of(rows.begin(), rows.end(), [&](const DumpRow& other) {
+    const Operand with = OperandOf(other);
+    return other.section == Section::kInput && with.is_tensor && with.last_axis == own.last_axis &&
+           with.elements > own.elements;
+  });
+}
+
+}  // namespace
+
+// A weight that differs, in a step behind one whose gradients agree: made so by the optimizer.
+constexpr std::string_view kByOptimizer =
+    "the step before agrees, gradients included: the optimizer made other weights of them";
+
+bool CauseSearch::JudgeParameter(const AlignedCall& call, const Pair& pair) {
+  const Difference& difference = pair.difference;
+  if (difference.gap == Gap::kNumbers) {
+    const double norm = std::max(OperandOf(*pair.golden).norm, OperandOf(*pair.target).norm);
+    const double relative = norm > 0 ? difference.length / norm : 0;
+    const double carried =
+        std::min(kCarriedGrowth * options_.carried + kCarriedLimit, kLargestCarried);
+    if (options_.carried > 0 && relative <= carried) {
+      Remember(pair, difference.length, carried * norm);
+      Pass(relative, *pair.target);
+      return false;
+    }
+    if (OnlyStatisticsRound(*pair.target, *pair.golden)) {
+      Remember(pair, difference.length, difference.length);
+      return false;
+    }
+  }
+  if (FindMovedCalls(call, pair)) return true;
+  if (IsInOtherOrder(call, pair)) return false;
+  std::string why = ChangeText(*pair.target, *pair.golden);
+  const DumpRow* const owner = pair.target->section == Section::kParameters
+                                   ? nullptr
+                                   : golden_origins_.ParameterOf(*pair.golden);
+  if (owner != nullptr) why += Concat("; it is ", owner->name);
+  const std::string other = OtherPlaceOf(call, pair);
+  if (!other.empty()) why += Concat("; it has the values of the golden run's ", other);
+  const bool by_optimizer =
+      options_.follows_agreement && other.empty() && difference.gap == Gap::kNumbers;
+  Report(by_optimizer ? CauseKind::kOptimizer : CauseKind::kWeight, call, &pair, std::move(why));
+  if (by_optimizer) out_.evidence.emplace_back(kByOptimizer);
+  return true;
+}
+
+// Two calls of equal values that were made in another order: no difference.
+bool CauseSearch::IsInOtherOrder(const AlignedCall& call, const Pair& pair) {
+  const std::string_view api = NameOf(target_, call.target);
+  if (IsModuleName(api)) return false;
+  const std::string name = WithoutCallNumber(api);
+  const std::string_view suffix = SuffixOf(*pair.target, api);
+  const int32_t in_golden = OtherWith(golden_, call.golden, *pair.target, suffix, name);
+  const int32_t in_target = OtherWith(target_, call.target, *pair.golden, suffix, name);
+  if (in_golden == kNoCall || in_target == kNoCall) return false;
+  crossed_ = AreInOtherOrder(call, in_target, in_golden);
+  return crossed_;
+}
+
+// Which parameter of the golden run has the values that the target has here; empty: none.
+std::string CauseSearch::OtherPlaceOf(const AlignedCall& call, const Pair& pair) {
+  const DumpRow* const parameter = golden_origins_.ParameterOf(*pair.target);
+  if (parameter != nullptr) return std::string(parameter->name);
+  const std::string_view api = NameOf(target_, call.target);
+  const std::string_view suffix = SuffixOf(*pair.target, api);
+  const int32_t at = OtherWith(golden_, call.golden, *pair.target, suffix, WithoutCallNumber(api));
+  return at == kNoCall ? std::string() : Concat(NameOf(golden_, at), suffix);
+}
+
+// Whether what a module got agrees in both runs; false where it is not recorded.
+bool CauseSearch::InputsAgree(std::string_view module) {
+  const int32_t target = target_origins_.Find(module);
+  const int32_t golden = golden_origins_.Find(module);
+  if (target == kNoCall || golden == kNoCall) return false;
+  std::vector<Pair> pairs;
+  const FirstCause kept = out_;
+  MeasureRows({target, golden}, &pairs);
+  out_ = kept;
+  size_t inputs = 0;
+  for (const Pair& pair : pairs) {
+    if (pair.target->section != Section::kInput || pair.target->kind != LeafKind::kTensor) continue;
+    ++inputs;
+    const Gap gap = pair.difference.gap;
+    if (gap == Gap::kNone) continue;
+    // Nothing has differed before: it has not been rounded.
+    if (ChecksumsDiffer(*pair.target, *pair.golden) && out_.largest_relative == 0) return false;
+    const Operand operand = OperandOf(*pair.golden);
+    if (gap != Gap::kNumbers ||
+        pair.difference.length > InputTolerance(operand, operand.unit, background_)) {
+      return false;
+    }
+  }
+  return inputs > 0;
+}
+
+// The innermost module around the call whose own inputs agree; empty: none, the value comes from
+// outside of all modules.
+std::string CauseSearch::InsideOf(const AlignedCall& call) {
+  if (construct_ == nullptr) return {};
+  std::string_view name = NameOf(target_, call.target);
+  for (int depth = 0; depth < 1000; ++depth) {
+    const ConstructEntry* const entry = construct_->Find(name);
+    if (entry == nullptr || entry->parent.empty()) return {};
+    name = entry->parent;
+    if (IsModuleName(name) && InputsAgree(name)) return std::string(name);
+  }
+  return {};
+}
+
+// A value that differs, and that no call before gave so: who made it?
+bool CauseSearch::JudgeOrigin(const AlignedCall& call, const Pair& pair) {
+  const int32_t ours = target_origins_.Producer(*pair.target, call.target);
+  const int32_t theirs = golden_origins_.Producer(*pair.golden, call.golden);
+  const auto is_pair = [&](const AlignedCall& other) {
+    return other.target == ours && other.golden == theirs;
+  };
+  if (ours != kNoCall && theirs != kNoCall) {
+    if (std::any_of(alignment_.calls.begin(), alignment_.calls.end(), is_pair)) return false;
+    if (since_gap_ < kGapReach && ReportGap(call)) return true;
+    Report(CauseKind::kCalls, call, &pair,
+           Concat("the target takes the output of ", NameOf(target_, ours),
+                  ", the golden run that of ", NameOf(golden_, theirs)));
+    return true;
+  }
+  if (since_gap_ < kGapReach && ReportGap(call)) return true;
+  const std::string inside = InsideOf(call);
+  if (!inside.empty()) {
+    out_.module = inside;
+    Report(CauseKind::kOperator, call, &pair,
+           Concat("computed in ", inside, " by code that records no call; its own inputs agree"));
+    // For example outputs of linear layers that the module has cut in parts.
+    const Operand operand = OperandOf(*pair.golden);
+    CallNumbers numbers;
+    numbers.family = Family::kModule;
+    numbers.unit = std::max(operand.unit, OperandOf(*pair.target).unit);
+    numbers.is_cuda = IsCuda();
+    if (pair.difference.gap == Gap::kNumbers &&
+        ExplainedByTf32(numbers, operand, pair.difference.length)) {
+      out_.evidence.emplace_back(kTf32Text);
+    }
+    return true;
+  }
+  const std::string_view why =
+      target_.level() == "L0" && calls_ > 0
+          ? "no recorded call produced this value: it comes from outside, or from code around all "
+            "recorded modules (dump with level mix to find out)"
+          : "no earlier recorded call produced this value in both runs";
+  // Inputs of the program exist from the first call on.
+  const bool nan = OperandOf(*pair.target).has_nan != OperandOf(*pair.golden).has_nan;
+  Report(nan && calls_ > 0 ? CauseKind::kNotFinite : CauseKind::kInput, call, &pair,
+         std::string(why));
+  if (pair.difference.gap == Gap::kChecksum) {
+    out_.evidence.emplace_back(
+        "checksums do not show whether one is NaN, rounded or another value (dump statistics)");
+  }
+  return true;
+}
+
+// Where no module is recorded that shows it.
+bool CauseSearch::IsParameterByItself(const AlignedCall& call, const Pair& pair) {
+  return NameOf(target_, call.target).ends_with(kForwardPart) &&
+         IsVectorOfParameters(*pair.target, RowsOf(target_, call.target)) &&
+         IsVectorOfParameters(*pair.golden, RowsOf(golden_, call.golden)) &&
+         target_origins_.Producer(*pair.target, call.target) == kNoCall &&
+         golden_origins_.Producer(*pair.golden, call.golden) == kNoCall;
+}
+
+// Memory that the call writes or that nobody has written: what lies in it has no meaning.
+bool CauseSearch::IsUnwritten(const AlignedCall& call, const Pair& pair) {
+  if (IsOverwrittenPlace(*pair.target, NameOf(target_, call.target))) return true;
+  const auto is_found = [](const DumpFile& dump, Origins* origins, const DumpRow& row, int32_t at) {
+    const int32_t producer = origins->Producer(row, at);
+    return producer != kNoCall &&
+           IsUninitialisedApi(dump.apis()[static_cast<size_t>(producer)].name);
+  };
+  return is_found(target_, &target_origins_, *pair.target, call.target) ||
+         is_found(golden_, &golden_origins_, *pair.golden, call.golden);
+}
+
+// Whether the value of another checksum came into the program before anything had differed.
+bool CauseSearch::IsFromOutside(const AlignedCall& call, const Pair& pair) {
+  if (!ChecksumsDiffer(*pair.target, *pair.golden) || out_.largest_relative > 0 ||
+      pair.target->section != Section::kInput ||
+      NameOf(target_, call.target).find(kForwardPart) == std::string_view::npos) {
+    return false;
+  }
+  return target_origins_.Producer(*pair.target, call.target) == kNoCall &&
+         golden_origins_.Producer(*pair.golden, call.golden) == kNoCall && InsideOf(call).empty();
+}
+
+bool CauseSearch::JudgeArgument(const Pair& pair) {
+  // What the call gives decides whether it matters. The first one that differs is shown.
+  if (!pair.target->name.ends_with(".device") && deferred_ == nullptr) deferred_ = &pair;
+  return false;
+}
+
+bool CauseSearch::PassesAsRounding(const AlignedCall& call, const Pair& pair) {
+  const Operand operand = OperandOf(*pair.golden);
+  if (!operand.is_tensor) {
+    const double scale = std::fabs(pair.golden->stats[kMax].AsDouble());
+    return pair.difference.length <= (kScalarRounding + kScalarGrowth * background_) * scale;
+  }
+  const double unit = std::max({operand.unit, UnitThrough(*pair.golden, call.golden)});
+  const double explained = InputTolerance(operand, unit, background_);
+  if (pair.difference.length > explained) return false;
+  const double relative = operand.norm != 0 ? pair.difference.length / operand.norm : 0;
+  Remember(pair, pair.difference.length, explained);
+  if (relative < 1) Pass(relative, *pair.target);
+  return true;
+}
+
+bool CauseSearch::JudgeTypeOrShape(const AlignedCall& call, const Pair& pair) {
+  const bool type = pair.difference.gap == Gap::kDtype;
+  if (since_gap_ < kGapReach && !type && ReportGap(call)) return true;
+  Report(type ? CauseKind::kDtype : CauseKind::kShape, call, &pair,
+         "no earlier call differs in this");
+  return true;
+}
+
+bool CauseSearch::JudgeInput(const AlignedCall& call, const Pair& pair) {
+  const std::string_view api = NameOf(target_, call.target);
+  const Gap gap = pair.difference.gap;
+  if (gap == Gap::kNone || gap == Gap::kUnreadable) return false;
+  if (gap == Gap::kDtype || gap == Gap::kShape) return JudgeTypeOrShape(call, pair);
+  if (gap == Gap::kValue) return JudgeArgument(pair);
+  if (pair.target->kind == LeafKind::kTensor && IsUnwritten(call, pair)) {
+    LeaveOut(pair);
+    return false;
+  }
+  const bool weight = IsParameterPlace(*pair.target, api) &&
+                      (pair.target->section == Section::kParameters ||
+                       target_origins_.Producer(*pair.target, call.target) == kNoCall ||
+                       golden_origins_.Producer(*pair.golden, call.golden) == kNoCall);
+  if (weight) return JudgeParameter(call, pair);
+  if (pair.target->section == Section::kInput && api.ends_with(kForwardPart) &&
+      target_origins_.ParameterOf(*pair.target) != nullptr) {
+    return JudgeParameter(call, pair);
+  }
+  if (IsParameterByItself(call, pair)) return JudgeParameter(call, pair);
+  if (IsFromOutside(call, pair)) {
+    Report(CauseKind::kInput, call, &pair, "no earlier recorded call produced this value");
+    if (gap == Gap::kNumbers && MeasureStatisticsOnly(*pair.target, *pair.golden) == Gap::kNone) {
+      out_.evidence.emplace_back(
+          "the checksums differ and the statistics do not: another order of the same numbers "
+          "looks so");
+    }
+    return true;
+  }
+  if (gap == Gap::kNumbers && PassesAsRounding(call, pair)) return false;
+  if (pair.target->kind != LeafKind::kTensor) return JudgeArgument(pair);
+  return JudgeOrigin(call, pair);
+}
+
+}  // namespace sonde::precision
