@@ -107,11 +107,4 @@ NotFinitePlace NotFiniteOf(const DumpFile& dump, const DumpApi& api) {
   return {before ? NotFinite::kBefore : NotFinite::kBegins, parts.output};
 }
 
-bool IsMaskOnly(const DumpFile& dump, const DumpApi& api) {
-  const CallParts parts = PartsOf(dump, api);
-  const bool minus = parts.outputs.minus || parts.inputs.minus;
-  return minus && !parts.outputs.nan && !parts.outputs.plus && !parts.inputs.nan &&
-         !parts.inputs.plus && !parts.weights.Any() && (MakesMasks(api.name) || parts.inputs.minus);
-}
-
 }  // namespace sonde::precision

@@ -1,5 +1,5 @@
-// Where NaN or an infinity begins: one rule for the overflow check, the graph's overflow levels and
-// tests of both.
+// Where NaN or an infinity begins: the rule of the overflow check. Overflow levels of graphs
+// are the reference's.
 //
 // The task nan_watch asks the same while a program runs
 // (python/sonde/torch/precision/_nan_watch.py): the first call whose results hold NaN, and which of
@@ -24,8 +24,5 @@ struct NotFinitePlace {
 };
 
 NotFinitePlace NotFiniteOf(const DumpFile& dump, const DumpApi& api);
-
-// The call is one that fills or selects, and nothing but -inf is not finite in it.
-bool IsMaskOnly(const DumpFile& dump, const DumpApi& api);
 
 }  // namespace sonde::precision

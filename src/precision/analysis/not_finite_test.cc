@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "base/strings.h"
-#include "precision/graph/overflow.h"
 #include "precision/test_support.h"
 
 namespace sonde::precision {

@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "base/strings.h"
-#include "precision/analysis/not_finite.h"
 
 namespace sonde::precision {
 namespace {
@@ -111,9 +110,7 @@ Overflow OverflowOf(const DumpFile& dump, const DumpApi& api) {
     const bool counts = row.kind == LeafKind::kTensor && !place.nested && value.IsNumber();
     if (counts && !value.IsNan()) norm[side] = std::max(norm[side], value.AsDouble());
   }
-  if (excused || ((bad[0] || bad[1]) && IsMaskOnly(dump, api))) return Overflow::kNone;
-  const NotFinite state = NotFiniteOf(dump, api).state;
-  if (state == NotFinite::kBegins || state == NotFinite::kInWeight) return Overflow::kCritical;
+  if (excused) return Overflow::kNone;
   if (bad[1]) return bad[0] ? Overflow::kHigh : Overflow::kCritical;
   if (bad[0]) return Overflow::kMedium;
   if (norm[0] < 0 || norm[1] < 0) return Overflow::kNone;
