@@ -146,6 +146,12 @@ test-compat: build ## Compare with the peers: they open what Sonde writes, and m
 	@setup/python.sh msprobe >/dev/null
 	@PRESET=$(PRESET) $$(setup/python.sh compat) -m pytest -q -o addopts=-ra test/compat
 
+.PHONY: test-families
+test-families: build ## Compare pairs of real models with planted changes (transformers of `make setup-vllm`), and count the answers
+	@mkdir -p build/families
+	@PYTHONPATH=python SONDE_HOME=build/$(PRESET) OMP_NUM_THREADS=1 $$(setup/python.sh vllm) \
+	  test/precision/families/count_families.py build/families build/$(PRESET)/bin/sonde
+
 .PHONY: test-torch-versions
 test-torch-versions: build ## Run the adapter's tests on torch 2.4 to the newest, an environment each (KEEP=1 keeps them)
 	@PRESET=$(PRESET) python3 test/torch_versions/run.py
