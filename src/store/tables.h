@@ -266,7 +266,8 @@
   C(engine, Int32, "", "number of its engine (data parallel rank)", "serving")                   \
   C(slice_id, Ref, "", "its slice in the front-end", "serving, front-end recorded")              \
   C(ts, Int64, "ns", "arrival: the application sees it", "serving")                              \
-  C(loop_lag_ns, Opt, "ns", "least delay of the front-end's event loop before that", "serving")  \
+  C(loop_lag_ns, Opt, "ns", "its client's wait for the front-end's event loop before that",      \
+    "serving")                                                                                   \
   C(dur, Int64, "ns", "to its end; -1: had not ended when recording ended", "serving")           \
   C(tokenized_ts, Opt, "ns", "its prompt was tokenized and passed to the engine", "serving")     \
   C(queued_ts, Opt, "ns", "the engine put it into its queue", "serving")                         \
