@@ -10,7 +10,7 @@
 namespace sonde::compare {
 namespace {
 
-constexpr int64_t kMs = 1'000'000;
+constexpr int64_t kMillisecond = 1'000'000;
 
 // How long two operators take in a step, and how long others had its processor in it.
 struct Step {
@@ -34,7 +34,7 @@ Side RunOf(const std::vector<Step>& steps) {
       op.name = name;
       op.thread = 0;
       op.begin_ns = at_ns;
-      op.end_ns = at_ns + ms * kMs;
+      op.end_ns = at_ns + ms * kMillisecond;
       Kernel kernel{.name = name, .type = name, .core = 2};
       kernel.op = static_cast<int32_t>(run.ops.size());
       kernel.launch_ns = kernel.begin_ns = op.begin_ns;
@@ -46,9 +46,9 @@ Side RunOf(const std::vector<Step>& steps) {
     run.steps.push_back({.step_id = static_cast<int64_t>(i),
                          .begin_ns = begin_ns,
                          .end_ns = at_ns,
-                         .processor_ns = at_ns - begin_ns - step.unserved_ms * kMs,
-                         .unserved_ns = step.unserved_ms * kMs});
-    at_ns += kMs;
+                         .processor_ns = at_ns - begin_ns - step.unserved_ms * kMillisecond,
+                         .unserved_ns = step.unserved_ms * kMillisecond});
+    at_ns += kMillisecond;
   }
   return run;
 }
@@ -80,7 +80,7 @@ TEST(RunsTest, JoinedRunsKeepTextsAndOrder) {
   EXPECT_EQ(all.names.size(), 3U);
   ASSERT_EQ(all.kernels.size(), 16U);
   EXPECT_EQ(all.Name(all.kernels[8].name), "MatMul");
-  EXPECT_EQ(all.kernels[8].dur_ns, 60 * kMs);
+  EXPECT_EQ(all.kernels[8].dur_ns, 60 * kMillisecond);
   EXPECT_EQ(all.kernels[8].op, 8);
   EXPECT_GT(all.kernels[8].begin_ns, all.kernels[7].EndNs());
   EXPECT_EQ(all.steps[4].run, 1);

@@ -15,7 +15,7 @@ namespace {
 
 using base::Concat;
 
-constexpr size_t report::kMaxCellBytes = 256;
+constexpr size_t kMaxCellBytes = 256;
 
 struct Side {
   std::vector<double> values;
@@ -74,7 +74,7 @@ Result<UserMetric> UserMetric::Load(const std::string& path) {
 std::string UserMetric::Compare(const Tensor& target, const Tensor& golden) const {
   const Side t(target);
   const Side g(golden);
-  std::array<char, report::kMaxCellBytes> text = {};
+  std::array<char, kMaxCellBytes> text = {};
   const auto compare = reinterpret_cast<CompareFunction>(compare_);
   if (compare(&t.view, &g.view, text.data(), text.size()) != 0) return "unsupported";
   return {text.data(), strnlen(text.data(), text.size())};

@@ -17,9 +17,9 @@
 namespace sonde::recipes {
 namespace {
 
-constexpr int64_t kMs = 1'000'000;
-constexpr int32_t kPrefill = 0;
-constexpr int32_t kDecode = 1;
+constexpr int64_t kMillisecond = 1'000'000;
+constexpr int32_t kPrefillName = 0;
+constexpr int32_t kDecodeName = 1;
 constexpr int32_t kLag = 2;
 constexpr int32_t kGc = 3;
 constexpr int32_t kCompile = 4;
@@ -45,21 +45,12 @@ struct Planned {
   int64_t compile_ms = 0;
 };
 
-template <class Row>
-void SetProcessorWait(Row& row, int64_t ns) {
-  if constexpr (requires { row.processor_wait_ns; }) row.processor_wait_ns = ns;
-}
-template <class Row>
-constexpr bool RecordsProcessorWaits() {
-  return requires(const Row& row) { row.processor_wait_ns; };
-}
-
 // A session in the making.
 class Session {
  public:
   explicit Session(int ranks = 0) : ranks_(ranks) {
-    Name(kPrefill, "prefill");
-    Name(kDecode, "decode");
+    Name(kPrefillName, "prefill");
+    Name(kDecodeName, "decode");
     Name(kLag, "event loop lag ms");
     Name(kGc, "GC");
     Name(kCompile, "torch/_dynamo/convert_frame.py(1): _compile");
@@ -75,21 +66,21 @@ class Session {
   }
 
   void Add(const Planned& plan) {
-    now_ += plan.gap_ms * kMs;
+    now_ += plan.gap_ms * kMillisecond;
     store::RequestRow row;
     row.request_id = static_cast<int32_t>(requests_.size());
     row.name = kFirstName + row.request_id;
     Name(row.name, "r" + std::to_string(row.request_id));
     row.ts = now_;
-    row.loop_lag_ns = plan.lag_ms < 0 ? -1 : plan.lag_ms * kMs;
-    row.tokenized_ts = now_ += plan.tokenizing_ms * kMs;
-    row.queued_ts = now_ += plan.hand_over_ms * kMs;
-    row.scheduled_ts = now_ += plan.queue_ms * kMs;
+    row.loop_lag_ns = plan.lag_ms < 0 ? -1 : plan.lag_ms * kMillisecond;
+    row.tokenized_ts = now_ += plan.tokenizing_ms * kMillisecond;
+    row.queued_ts = now_ += plan.hand_over_ms * kMillisecond;
+    row.scheduled_ts = now_ += plan.queue_ms * kMillisecond;
     row.prompt_tokens = plan.prompt_tokens;
     row.output_tokens = static_cast<int32_t>(plan.tokens);
     row.preemptions = plan.preempted_ms > 0 ? 1 : 0;
     for (int64_t token = 0; token < plan.tokens; ++token) Step(row, plan, token);
-    now_ += plan.delivery_ms * kMs;
+    now_ += plan.delivery_ms * kMillisecond;
     row.last_token_ts = now_;
     row.dur = now_ - row.ts;
     row.ttft_ns = row.first_token_ts - row.ts;
@@ -98,9 +89,9 @@ class Session {
   }
 
   void Pause(int64_t begin_ns, int64_t end_ns, bool collects = false) {
-    if (collects) Slice(kGc, begin_ns, (end_ns - begin_ns) / kMs);
+    if (collects) Slice(kGc, begin_ns, (end_ns - begin_ns) / kMillisecond);
     counters_.push_back({end_ns, 0, static_cast<double>(end_ns - begin_ns) / 1e6});
-    counters_.push_back({end_ns + kMs, 0, 0});
+    counters_.push_back({end_ns + kMillisecond, 0, 0});
   }
 
   int64_t now() const { return now_; }
@@ -134,7 +125,7 @@ class Session {
     store::SliceRow slice;
     slice.slice_id = static_cast<int32_t>(slices_.size());
     slice.ts = begin_ns;
-    slice.dur = ms * kMs;
+    slice.dur = ms * kMillisecond;
     slice.name = name;
     slices_.push_back(slice);
   }
@@ -146,7 +137,7 @@ class Session {
     store::EngineStepRow step;
     step.step_id = static_cast<int64_t>(steps_.size());
     step.ts = now_;
-    step.schedule_ns = kMs / 10;
+    step.schedule_ns = kMillisecond / 10;
     step.slice_id = 100'000 + static_cast<int32_t>(step.step_id);
     int64_t ms = token == 0 ? plan.prefill_ms : 10;
     step.prefill_requests = token == 0 || is_slowed ? 1 : 0;
@@ -157,26 +148,26 @@ class Session {
     step.decode_tokens = step.decode_requests;
     if (is_slowed) ms += plan.other_prompt_ms;
     if (is_fifth) {
-      Slice(kGc, now_ + 2 * kMs, plan.gc_ms);
-      Slice(kCompile, now_ + 2 * kMs, plan.compile_ms);
+      Slice(kGc, now_ + 2 * kMillisecond, plan.gc_ms);
+      Slice(kCompile, now_ + 2 * kMillisecond, plan.compile_ms);
       ms += plan.processor_ms + plan.gc_ms + plan.compile_ms + plan.slow_ms + plan.rank_slow_ms;
     }
     Ranks(step, ms, is_fifth ? plan.slow_ms : 0, is_fifth ? plan.rank_slow_ms : 0,
           is_fifth ? plan.processor_ms : 0);
-    now_ += ms * kMs;
-    step.dur = ms * kMs;
+    now_ += ms * kMillisecond;
+    step.dur = ms * kMillisecond;
     step.output_tokens = 1;
     store::RequestStepRow part;
     part.request_id = row.request_id;
     part.step_id = step.step_id;
-    part.phase = token == 0 ? kPrefill : kDecode;
+    part.phase = token == 0 ? kPrefillName : kDecodeName;
     const bool is_again = is_fifth && plan.preempted_ms > 0;
     part.tokens = static_cast<int32_t>(token == 0 ? plan.prompt_tokens : is_again ? 20 : 1);
     if (is_again) step.decode_tokens = part.tokens;
     part.output_tokens = 1;
     part.output_ts = now_;
     const bool is_last = token + 1 == plan.tokens;
-    part.sent_ts = now_ + (is_last ? plan.delivery_ms * kMs : 0);
+    part.sent_ts = now_ + (is_last ? plan.delivery_ms * kMillisecond : 0);
     if (token == 0) row.first_token_ts = part.sent_ts;
     steps_.push_back(step);
     parts_.push_back(part);
@@ -187,11 +178,11 @@ class Session {
     store::EngineStepRow step;
     step.step_id = static_cast<int64_t>(steps_.size());
     step.ts = now_;
-    step.dur = ms * kMs;
+    step.dur = ms * kMillisecond;
     step.decode_requests = 1;
     step.decode_tokens = 1000;
     steps_.push_back(step);
-    now_ += ms * kMs;
+    now_ += ms * kMillisecond;
   }
 
   // The last rank is the slow one; the engine needs 0.2 ms after its ranks.
@@ -202,10 +193,10 @@ class Session {
       rank.step_id = step.step_id;
       rank.process_id = rank.rank = i;
       rank.slice_id = static_cast<int32_t>(200'000 + step.step_id * 10 + i);
-      rank.ts = now_ + kMs / 10;
+      rank.ts = now_ + kMillisecond / 10;
       const int64_t less_ms = i + 1 == ranks_ ? 0 : rank_ms;
-      rank.dur = (ms - engine_ms - less_ms) * kMs - 3 * kMs / 10;
-      SetProcessorWait(rank, processor_ms * kMs);
+      rank.dur = (ms - engine_ms - less_ms) * kMillisecond - 3 * kMillisecond / 10;
+      rank.processor_wait_ns = processor_ms * kMillisecond;
       rank_steps_.push_back(rank);
       store::FlowRow flow;
       flow.slice_out = step.slice_id;
@@ -215,7 +206,7 @@ class Session {
   }
 
   int ranks_;
-  int64_t now_ = 1'000 * kMs;
+  int64_t now_ = 1'000 * kMillisecond;
   store::RowTables tables_;
   std::vector<store::NameRow> names_;
   std::vector<store::ProcessRow> processes_;
@@ -273,9 +264,7 @@ const std::vector<Plant>& Plants() {
       {"one rank of two", RequestPart::kRankWait, [](Planned& one) { one.rank_slow_ms = 300; }, 2},
       {"ranks not recorded", RequestPart::kSlowStep, [](Planned& one) { one.slow_ms = 300; }, 0},
       {"garbage", RequestPart::kGarbage, [](Planned& one) { one.gc_ms = 300; }},
-      {"processor",
-       RecordsProcessorWaits<store::StepRow>() ? RequestPart::kProcessor : RequestPart::kComputing,
-       [](Planned& one) { one.processor_ms = 300; }},
+      {"processor", RequestPart::kProcessor, [](Planned& one) { one.processor_ms = 300; }},
       {"compiler", RequestPart::kCompiling, [](Planned& one) { one.compile_ms = 300; }},
       {"client", RequestPart::kDelivery, [](Planned& one) { one.delivery_ms = 300; }},
   };
@@ -292,10 +281,10 @@ TEST(RequestTimes, EachCauseAloneIsFound) {
     ASSERT_EQ(times.causes.size(), 1U);
     EXPECT_EQ(KeyOfPart(times.causes[0].part), KeyOfPart(plant.part));
     EXPECT_EQ(times.causes[0].requests, 2);
-    EXPECT_NEAR(static_cast<double>(times.causes[0].wait_ns) / kMs, 300, 15);
-    EXPECT_GT(times.causes[0].p99_ns, 400 * kMs);
-    EXPECT_LT(times.causes[0].p99_without_ns, 160 * kMs);
-    EXPECT_GE(times.causes[0].begin_ns, times.begin_ns - 300 * kMs);
+    EXPECT_NEAR(static_cast<double>(times.causes[0].wait_ns) / kMillisecond, 300, 15);
+    EXPECT_GT(times.causes[0].p99_ns, 400 * kMillisecond);
+    EXPECT_LT(times.causes[0].p99_without_ns, 160 * kMillisecond);
+    EXPECT_GE(times.causes[0].begin_ns, times.begin_ns - 300 * kMillisecond);
     for (size_t i = 0; i < times.requests.size(); ++i) {
       EXPECT_EQ(times.requests[i].is_slow, i == 7 || i == 12) << i;
     }
@@ -396,7 +385,7 @@ TEST(RequestTimes, APauseHoldsUpWhatIsToBeSentAndWhatComesAfter) {
     }
     if (i == 9) {
       session.Add(plan);
-      session.Pause(session.now() - 1'499 * kMs, session.now() - kMs);
+      session.Pause(session.now() - 1'499 * kMillisecond, session.now() - kMillisecond);
       continue;
     }
     session.Add(plan);
@@ -406,8 +395,8 @@ TEST(RequestTimes, APauseHoldsUpWhatIsToBeSentAndWhatComesAfter) {
   const SlowCause& cause = times.causes[0];
   EXPECT_EQ(cause.part, RequestPart::kEventLoop);
   EXPECT_EQ(cause.requests, 2);
-  EXPECT_EQ(times.requests[9].parts[RequestPart::kEventLoop], 1'498 * kMs);
-  EXPECT_EQ(times.requests[10].parts[RequestPart::kEventLoop], 1'501 * kMs);
+  EXPECT_EQ(times.requests[9].parts[RequestPart::kEventLoop], 1'498 * kMillisecond);
+  EXPECT_EQ(times.requests[10].parts[RequestPart::kEventLoop], 1'501 * kMillisecond);
   const std::vector<std::string> words = CauseParts(times, cause);
   EXPECT_EQ(words[0], "slow_request");
   EXPECT_EQ(words[3], "2");
@@ -419,12 +408,13 @@ TEST(RequestTimes, APauseInWhichGarbageIsCollectedIsThat) {
     Planned plan;
     if (i == 9) plan.delivery_ms = 400;
     session.Add(plan);
-    if (i == 9) session.Pause(session.now() - 399 * kMs, session.now() - kMs, true);
+    if (i == 9)
+      session.Pause(session.now() - 399 * kMillisecond, session.now() - kMillisecond, true);
   }
   const RequestTimes times = ExplainRequests(session.Tables());
   ASSERT_EQ(times.causes.size(), 1U);
   EXPECT_EQ(times.causes[0].part, RequestPart::kGarbage);
-  EXPECT_EQ(times.requests[9].parts[RequestPart::kGarbage], 398 * kMs);
+  EXPECT_EQ(times.requests[9].parts[RequestPart::kGarbage], 398 * kMillisecond);
 }
 
 TEST(RequestTimes, ObjectivesReplaceTheLimit) {
@@ -433,7 +423,7 @@ TEST(RequestTimes, ObjectivesReplaceTheLimit) {
   const store::RowTables& tables = session.Tables();
   const auto objectives = ParseObjectives("ttft=500ms,itl=50ms");
   ASSERT_TRUE(objectives.ok());
-  EXPECT_EQ(objectives->ttft_ns, 500 * kMs);
+  EXPECT_EQ(objectives->ttft_ns, 500 * kMillisecond);
   const auto slow = [&](const Objectives& limits) {
     int count = 0;
     for (const RequestTime& one : ExplainRequests(tables, limits).requests) count += one.is_slow;
@@ -441,7 +431,7 @@ TEST(RequestTimes, ObjectivesReplaceTheLimit) {
   };
   EXPECT_EQ(slow(*objectives), 2);
   EXPECT_EQ(slow({.e2e_ns = 1}), kRequests);
-  EXPECT_EQ(slow({.ttft_ns = 10'000 * kMs}), 0);
+  EXPECT_EQ(slow({.ttft_ns = 10'000 * kMillisecond}), 0);
   for (const char* bad : {"", "ttft", "ttft=", "ttft=5", "tpot=5ms", "itl=-1ms", "itl=nanms"}) {
     EXPECT_FALSE(ParseObjectives(bad).ok()) << bad;
   }
@@ -452,7 +442,7 @@ TEST(RequestTimes, RequestsWithoutTokensAndWithoutAnEngine) {
   store::RequestRow left;  // its client went while it was queued
   left.request_id = 0;
   left.ts = left.tokenized_ts = left.queued_ts = 1'000;
-  left.dur = 40 * kMs;
+  left.dur = 40 * kMillisecond;
   left.is_whole = 1;
   store::RequestRow bare = left;  // nothing but begin and end
   bare.request_id = 1;
@@ -460,8 +450,8 @@ TEST(RequestTimes, RequestsWithoutTokensAndWithoutAnEngine) {
   tables.Add(base::LargeVector<store::RequestRow>{left, bare});
   const RequestTimes times = ExplainRequests(tables);
   ASSERT_EQ(times.requests.size(), 2U);
-  EXPECT_EQ(times.requests[0].parts[RequestPart::kQueue], 40 * kMs);
-  EXPECT_EQ(times.requests[1].parts[RequestPart::kUnexplained], 40 * kMs);
+  EXPECT_EQ(times.requests[0].parts[RequestPart::kQueue], 40 * kMillisecond);
+  EXPECT_EQ(times.requests[1].parts[RequestPart::kUnexplained], 40 * kMillisecond);
   EXPECT_TRUE(ExplainRequests(store::RowTables()).causes.empty());
 }
 

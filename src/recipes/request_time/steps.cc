@@ -22,11 +22,7 @@ using StepKey = std::pair<int32_t, int64_t>;  // engine and number
 // does not record that.
 template <class Row>
 int64_t ProcessorWaitOf(const Row& row) {
-  if constexpr (requires { row.processor_wait_ns; }) {
-    return std::max<int64_t>(row.processor_wait_ns, 0);
-  } else {
-    return 0;
-  }
+  return std::max<int64_t>(row.processor_wait_ns, 0);
 }
 
 // What one rank did in an engine step.
@@ -86,7 +82,7 @@ std::vector<Interval> TimesOf(const store::RowTables& tables, HostActivity activ
   return Merge(std::move(times));
 }
 
-int64_t Overlap(const std::vector<Interval>& times, int64_t begin_ns, int64_t end_ns) {
+int64_t OverlapNs(const std::vector<Interval>& times, int64_t begin_ns, int64_t end_ns) {
   auto place = std::partition_point(times.begin(), times.end(),
                                     [&](const Interval& one) { return one.end_ns <= begin_ns; });
   int64_t sum = 0;
@@ -210,8 +206,8 @@ class Times {
       time.excess[part] += ns;
       excess -= ns;
     };
-    take(RequestPart::kGarbage, Overlap(collecting_, step.begin_ns, step.end_ns));
-    take(RequestPart::kCompiling, Overlap(compiling_, step.begin_ns, step.end_ns));
+    take(RequestPart::kGarbage, OverlapNs(collecting_, step.begin_ns, step.end_ns));
+    take(RequestPart::kCompiling, OverlapNs(compiling_, step.begin_ns, step.end_ns));
     const auto* ranks = RanksOf(step);
     take(RequestPart::kProcessor, ProcessorWait(step, ranks) - wait_ns_);
     const bool began_free = step.begin_ns == step.row->ts;
@@ -310,7 +306,7 @@ std::vector<bool> AreCollections(const store::RowTables& tables,
   const std::vector<Interval> times = TimesOf(tables, HostActivity::kGarbageCollection);
   std::vector<bool> are_collections;
   for (const Interval& pause : pauses) {
-    const int64_t collected_ns = Overlap(times, pause.start_ns, pause.end_ns);
+    const int64_t collected_ns = OverlapNs(times, pause.start_ns, pause.end_ns);
     are_collections.push_back(2 * collected_ns >= pause.end_ns - pause.start_ns);
   }
   return are_collections;
