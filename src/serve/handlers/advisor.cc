@@ -41,7 +41,7 @@ Asked AskedOf(const Session& session, int64_t only) {
   return asked;
 }
 
-void WriteCell(const advisor::Value& value, CellSink& cells) {
+void PassValue(const advisor::Value& value, CellSink& cells) {
   if (const auto* integer = std::get_if<int64_t>(&value)) {
     cells.Int(*integer);
   } else if (const auto* real = std::get_if<double>(&value)) {
@@ -61,7 +61,7 @@ RuleSheetMessage AdviceMessageOf(const advisor::AdviceSheet& sheet) {
   const size_t shown = std::min(sheet.rows.size(), kMaxAdviceRows);
   CellSink cells(static_cast<int64_t>(shown));
   for (size_t row = 0; row < shown; ++row) {
-    for (const advisor::Value& value : sheet.rows[row]) WriteCell(value, cells);
+    for (const advisor::Value& value : sheet.rows[row]) PassValue(value, cells);
     cells.EndRow();
   }
   message.rows.text = cells.Take();
