@@ -93,8 +93,9 @@ void AddWaits(const Role& role, size_t place, size_t step, TimeByGroup& waits) {
   }
 }
 
-// Whether it is more than a busy machine makes of ranks that are alike.
-bool IsCertain(const Role& role, const Excess& excess) {
+// Time in which other programs had the processor, of the rank or, where more, of its peers; in the
+// mean of the steps.
+double UnservedNs(const Role& role, const Excess& excess) {
   double unserved_ns = 0;
   for (const size_t step : excess.steps) {
     const auto of = [&](size_t rank) {
@@ -102,8 +103,33 @@ bool IsCertain(const Role& role, const Excess& excess) {
     };
     unserved_ns += of(excess.place) + std::max(LongerOfOthers(role, excess.place, of), 0.0);
   }
-  const double mean_ns = unserved_ns / static_cast<double>(excess.steps.size());
-  return excess.value >= kCertainShare * mean_ns;
+  return unserved_ns / static_cast<double>(excess.steps.size());
+}
+
+// Whether it is more than a busy machine makes of ranks that are alike.
+bool IsCertain(const Role& role, const Excess& excess) {
+  return excess.value >= kCertainShare * UnservedNs(role, excess);
+}
+
+// Whether the same work merely takes longer: all kernels, or a host of which nothing is known.
+bool IsSameWork(const Cause& cause) {
+  if (cause.kind == CauseKind::kFrequency) return true;
+  const bool is_known =
+      cause.activity != HostActivity::kOther && cause.activity != HostActivity::kUnknown;
+  return cause.kind == CauseKind::kHost && !is_known;
+}
+
+// Whether it may be the machine: others had the processor for longer than the excess, and the
+// causes show nothing that the program does.
+bool MayBeTheMachine(const Role& role, const SlowRank& slow) {
+  const Excess& excess = slow.excess;
+  const double unserved_ns = UnservedNs(role, excess);
+  if (unserved_ns <= 0 || unserved_ns < excess.value) return false;
+  double program_ns = 0;
+  for (const Cause& cause : slow.causes) {
+    if (!IsSameWork(cause)) program_ns += cause.ns;
+  }
+  return 2 * program_ns < excess.value;
 }
 
 // How long the others waited for it, in the mean of the steps: what the median one of them
@@ -216,6 +242,7 @@ std::vector<SlowRank> SlowRanksOf(const Role& role, const OwnWork& own) {
     slow.causes = CausesOf(role, slow.excess, places);
     slow.place = PlaceOf(role, slow.excess);
   }
+  std::erase_if(found, [&](const SlowRank& slow) { return MayBeTheMachine(role, slow); });
   for (SlowLinkCause& link : SlowLinksOf(role)) {
     if (std::find(places.begin(), places.end(), link.excess.place) != places.end()) continue;
     if (!IsCertain(role, link.excess)) continue;

@@ -8,9 +8,10 @@
 //   program    without the time in which other programs had its processor (work.h, unserved): who
 //              takes longer by that alone is not slow, but has a sentence with the numbers
 //   certain    its excess is kCertainShare of the unserved time at least, that of the rank or of
-//   its
-//              peers: who shares a processor computes slower, too (cold caches, the other half of
-//              a core), so that on a busy machine times say less
+//              its peers: who shares a processor computes slower, too (cold caches, the other half
+//              of a core), so that on a busy machine times say less. All of it, where the causes
+//              show no other work than that of the peers: all kernels slower, or a host that does
+//              nothing known
 //   waited     and the others wait by kWaitedShare of that: the median one communicates longer
 //              without computing, or is longer in the collectives of a group
 //   link       a rank that is not slow so, but its transfers pass the test (link.h); or those of a
