@@ -11,6 +11,7 @@ from pathlib import Path
 RANGE, OP, FRAMEWORK, BACKWARD, USER, MODULE, PYTHON, STEP = range(1, 9)
 COLLECTIVE, COLLECTIVE_WORK, GC, OPTIMIZER, DATALOADER, COMPILED = range(9, 15)
 MARK, COUNTER, SPAN_BEGIN, SPAN_END, MEMORY = 32, 33, 36, 37, 38
+USES = (39, 40)  # of processors: no events
 NO_ARGS = (COUNTER, 34, 35)  # a value or an id lies there
 UNFINISHED = (1 << 48) - 1
 
@@ -219,6 +220,9 @@ def _read_slots(data, thread, names, args, capture):
             device = dur_kind >> 8 & 0xFF
             capture.memory.append(Memory(thread, ticks, device, pointer, size, total, reserved))
             at += 64
+            continue
+        if kind in USES:
+            at += 32
             continue
         name, arg, link, sequence = struct.unpack_from("<IIIi", data, at + 16)
         capture.records.append(
