@@ -16,7 +16,7 @@ void Add(std::string_view measure, const std::vector<int64_t>& times_ns, Side& s
 }
 
 constexpr std::string_view kPartMeasures[] = {
-#define SONDE_REQUEST_PART(part, key, meaning) "part " #key,
+#define SONDE_REQUEST_PART(part, key, meaning) std::string_view("part " #key),
     SONDE_REQUEST_PARTS(SONDE_REQUEST_PART)
 #undef SONDE_REQUEST_PART
 };

@@ -110,7 +110,7 @@ void RenderBatches(const ServingSummary& summary, std::string& out) {
 
 void RenderCauses(const ServingSummary& summary, std::string& out) {
   if (summary.times.causes.empty()) return;
-  out += "\n";
+  out += '\n';
   for (const recipes::SlowCause& cause : summary.times.causes) {
     const std::vector<std::string> words = recipes::CauseParts(summary.times, cause);
     out += Concat("  ",

@@ -221,10 +221,7 @@ class KernelRows {
     const int32_t index = TakeFromTimeline(trace_.tasks, start, kind.name);
     if (index >= 0) {
       store::DeviceTaskRow& task = rows_.tasks[static_cast<size_t>(index)];
-      const store::TaskKindRow& shown = rows_.kinds[static_cast<size_t>(task.kind_id)];
-      kind.task_type = shown.task_type;
-      // Tables of level 0 do not know the core, timelines of it do.
-      if (IsUnknown(Cell(row, core_)) && shown.core != store::kNone) kind.core = shown.core;
+      kind.task_type = rows_.kinds[static_cast<size_t>(task.kind_id)].task_type;
       task.kind_id = rows_.Kind(kind);
       task.step_id = StepOf(row);
       if (task.queue_number < 0) task.queue_number = columns_.Number(row, task_);

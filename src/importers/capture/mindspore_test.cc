@@ -122,7 +122,8 @@ TEST_F(MindsporeCaptureTest, OperatorsHaveTheInputsOfTheirCall) {
   for (uint32_t thread = 1; thread <= 2; ++thread) c.Thread(thread, thread + 10, thread, "");
   const uint32_t hand_over = c.Name("hand-over");
   const uint32_t key = c.Name(capture::kKeyInputs);
-  const auto call = [&](uint64_t at, const char* type, std::vector<std::vector<int64_t>> sizes) {
+  const auto call = [&](uint64_t at, const char* type,
+                        const std::vector<std::vector<int64_t>>& sizes) {
     const uint32_t args = c.Args(ArgsBuilder().Tensors(key, sizes));
     const std::string mark = std::string("inputs of ") + type;
     c.AddInstant(1, RecordKind::kFlowOut, at + 5, hand_over, at);

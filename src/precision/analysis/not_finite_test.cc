@@ -23,36 +23,43 @@ NotFinitePlace PlaceIn(const std::string& api, const std::string& inputs,
   return NotFiniteOf(*dumps.back(), dumps.back()->apis()[0]);
 }
 
-const std::string kFinite = NotFiniteTensor("2.0", "-1.0");
-const std::string kNanTensor = NotFiniteTensor("NaN", "NaN");
-const std::string kMaskTensor = NotFiniteTensor("2.0", "-Infinity");
+std::string FiniteTensor() { return NotFiniteTensor("2.0", "-1.0"); }
+std::string NanTensor() { return NotFiniteTensor("NaN", "NaN"); }
+std::string MaskTensor() { return NotFiniteTensor("2.0", "-Infinity"); }
 
 TEST(NotFiniteTest, NanBeginsInASoftmaxOfAMaskedRow) {
-  const NotFinitePlace place = PlaceIn("Functional.softmax.0.forward", kMaskTensor, kNanTensor);
+  const NotFinitePlace place = PlaceIn("Functional.softmax.0.forward", MaskTensor(), NanTensor());
   EXPECT_EQ(place.state, NotFinite::kBegins);
   EXPECT_EQ(place.row->name, "Functional.softmax.0.forward.output.0");
 }
 
 TEST(NotFiniteTest, AMaskIsNoOverflow) {
-  EXPECT_EQ(PlaceIn("Tensor.masked_fill.0.forward", kFinite, kMaskTensor).state, NotFinite::kNone);
-  EXPECT_EQ(PlaceIn("Tensor.__add__.0.forward", kFinite + "," + kMaskTensor, kMaskTensor).state,
+  EXPECT_EQ(PlaceIn("Tensor.masked_fill.0.forward", FiniteTensor(), MaskTensor()).state,
             NotFinite::kNone);
-  EXPECT_EQ(PlaceIn("Torch.log.0.forward", kFinite, kMaskTensor).state, NotFinite::kBegins);
+  EXPECT_EQ(
+      PlaceIn("Tensor.__add__.0.forward", Concat(FiniteTensor(), ",", MaskTensor()), MaskTensor())
+          .state,
+      NotFinite::kNone);
+  EXPECT_EQ(PlaceIn("Torch.log.0.forward", FiniteTensor(), MaskTensor()).state, NotFinite::kBegins);
 }
 
 TEST(NotFiniteTest, AWeightThatHoldsItIsThePlace) {
   const NotFinitePlace place =
-      PlaceIn("Functional.linear.0.forward", kFinite + "," + kNanTensor, kNanTensor);
+      PlaceIn("Functional.linear.0.forward", Concat(FiniteTensor(), ",", NanTensor()), NanTensor());
   EXPECT_EQ(place.state, NotFinite::kInWeight);
   EXPECT_EQ(place.row->name, "Functional.linear.0.forward.input.1");
-  EXPECT_EQ(PlaceIn("Functional.linear.0.forward", kNanTensor + "," + kFinite, kNanTensor).state,
-            NotFinite::kBefore);
+  EXPECT_EQ(
+      PlaceIn("Functional.linear.0.forward", Concat(NanTensor(), ",", FiniteTensor()), NanTensor())
+          .state,
+      NotFinite::kBefore);
 }
 
 TEST(NotFiniteTest, WhatACallOverwritesIsNotLookedAt) {
-  EXPECT_EQ(PlaceIn("Tensor.copy_.0.forward", kNanTensor + "," + kFinite, kFinite).state,
-            NotFinite::kNone);
-  EXPECT_EQ(PlaceIn("Torch.empty.0.forward", "", kNanTensor).state, NotFinite::kNone);
+  EXPECT_EQ(
+      PlaceIn("Tensor.copy_.0.forward", Concat(NanTensor(), ",", FiniteTensor()), FiniteTensor())
+          .state,
+      NotFinite::kNone);
+  EXPECT_EQ(PlaceIn("Torch.empty.0.forward", "", NanTensor()).state, NotFinite::kNone);
 }
 
 }  // namespace

@@ -60,7 +60,7 @@ bool Counts(const DumpApi& api) { return api.row_count > 0 && !IsConversion(api.
 
 // "Module.layers.0.mlp" of "Module.layers.0.mlp.MLP.forward.0".
 std::string PathOf(std::string_view module) {
-  const std::string plain = WithoutWrappers(module);
+  std::string plain = WithoutWrappers(module);
   for (const std::string_view phase : {".forward", ".backward", ".parameters_grad"}) {
     const size_t at = plain.rfind(phase);
     if (at == std::string::npos) continue;

@@ -49,16 +49,17 @@ FirstCause RuleCause(const Side& target, const Side& golden, CauseOptions option
                         options);
 }
 
-const std::string kIn = RuleValues("2.0", "5.0");
-const std::string kOut = RuleValues("3.0", "7.0");
-const std::string kOther = RuleValues("4.0", "9.0");
+std::string RuleIn() { return RuleValues("2.0", "5.0"); }
+std::string RuleOut() { return RuleValues("3.0", "7.0"); }
+std::string RuleOther() { return RuleValues("4.0", "9.0"); }
 
 TEST(CauseRulesTest, ANumberInAWeightsPlaceIsAnArgument) {
   const auto norm = [](const char* eps, const std::string& output) {
     return RuleCall("Functional.layer_norm.0.forward",
-                    Concat(kIn, R"(, {"type": "float", "value": )", eps, "}"), output);
+                    Concat(RuleIn(), R"(, {"type": "float", "value": )", eps, "}"), output);
   };
-  const FirstCause cause = RuleCause({norm("0.01", kOther), ""}, {norm("1e-05", kOut), ""});
+  const FirstCause cause =
+      RuleCause({norm("0.01", RuleOther()), ""}, {norm("1e-05", RuleOut()), ""});
   EXPECT_EQ(cause.kind, CauseKind::kArgument);
   EXPECT_EQ(cause.place, "Functional.layer_norm.0.forward.input.1");
 }
@@ -67,15 +68,17 @@ TEST(CauseRulesTest, WhatACallOverwritesIsNoInput) {
   for (const char* api :
        {"Tensor.copy_.0.forward", "Tensor.__setitem__.0.forward", "Tensor.index_copy_.0.forward",
         "Distributed.recv.0.forward", "Distributed.all_gather_into_tensor.0.forward"}) {
-    const std::string found = RuleCall(api, kIn + "," + kOut, kOut);
-    const std::string other = RuleCall(api, kOther + "," + kOut, kOut);
+    const std::string found = RuleCall(api, Concat(RuleIn(), ",", RuleOut()), RuleOut());
+    const std::string other = RuleCall(api, Concat(RuleOther(), ",", RuleOut()), RuleOut());
     EXPECT_FALSE(RuleCause({found, ""}, {other, ""}).IsFinding()) << api;
-    EXPECT_EQ(RuleCause({RuleCall(api, kIn + "," + kIn, kOut), ""}, {found, ""}).kind,
-              CauseKind::kInput)
+    EXPECT_EQ(
+        RuleCause({RuleCall(api, Concat(RuleIn(), ",", RuleIn()), RuleOut()), ""}, {found, ""})
+            .kind,
+        CauseKind::kInput)
         << api;
   }
-  EXPECT_EQ(RuleCause({RuleCall("Torch.mul.0.forward", kIn, kOut), ""},
-                      {RuleCall("Torch.mul.0.forward", kOther, kOut), ""})
+  EXPECT_EQ(RuleCause({RuleCall("Torch.mul.0.forward", RuleIn(), RuleOut()), ""},
+                      {RuleCall("Torch.mul.0.forward", RuleOther(), RuleOut()), ""})
                 .kind,
             CauseKind::kInput);
 }
@@ -84,28 +87,29 @@ TEST(CauseRulesTest, WhatACallOverwritesIsNoInput) {
 TEST(CauseRulesTest, ExchangedWeightsAreNoOrderOfCalls) {
   const auto run = [](const std::string& first, const std::string& second) {
     const std::string one = RuleValues("1.5", "6.0");
-    return Side{RuleCall("Functional.linear.0.forward", kIn + "," + first, one) + "," +
-                    RuleCall("Functional.linear.1.forward", kIn + "," + second, one),
+    return Side{RuleCall("Functional.linear.0.forward", RuleIn() + "," + first, one) + "," +
+                    RuleCall("Functional.linear.1.forward", RuleIn() + "," + second, one),
                 R"("Functional.linear.0.forward": "Module.gate.Linear.forward.0",
                    "Functional.linear.1.forward": "Module.up.Linear.forward.0")"};
   };
-  const FirstCause cause = RuleCause(run(kOut, kOther), run(kOther, kOut));
+  const FirstCause cause = RuleCause(run(RuleOut(), RuleOther()), run(RuleOther(), RuleOut()));
   EXPECT_EQ(cause.kind, CauseKind::kWeight);
   EXPECT_NE(cause.evidence[2].find("Functional.linear.1.forward.input.1"), std::string::npos)
       << cause.evidence[2];
 }
 
 TEST(CauseRulesTest, ACallOfOneRunIsNamedInTheModuleThatDiffers) {
-  const std::string linear = RuleCall("Functional.linear.0.forward", kIn + "," + kOut, kOut);
-  const std::string dropout = RuleCall("Functional.dropout.0.forward", kOut, kOther);
+  const std::string linear =
+      RuleCall("Functional.linear.0.forward", Concat(RuleIn(), ",", RuleOut()), RuleOut());
+  const std::string dropout = RuleCall("Functional.dropout.0.forward", RuleOut(), RuleOther());
   const auto module = [](const std::string& output) {
-    return RuleCall("Module.a.Block.forward.0", kIn, output);
+    return RuleCall("Module.a.Block.forward.0", RuleIn(), output);
   };
   const std::string tree = R"("Functional.linear.0.forward": "Module.a.Block.forward.0",
                               "Functional.dropout.0.forward": "Module.a.Block.forward.0",
                               "Module.a.Block.forward.0": null)";
-  const FirstCause cause = RuleCause({linear + "," + dropout + "," + module(kOther), tree},
-                                     {linear + "," + module(kOut), tree});
+  const FirstCause cause = RuleCause({linear + "," + dropout + "," + module(RuleOther()), tree},
+                                     {linear + "," + module(RuleOut()), tree});
   EXPECT_EQ(cause.kind, CauseKind::kCalls);
   EXPECT_EQ(cause.place, "Functional.dropout.0.forward");
   EXPECT_EQ(cause.module, "Module.a.Block.forward.0");
@@ -118,25 +122,27 @@ TEST(CauseRulesTest, AGradientOfAParameterGetsWhatTheModuleGets) {
                        R"(], "output": [)", weight, "]}"),
                 ""};
   };
-  const FirstCause cause = RuleCause(run(kIn, kOut), run(kOther, kIn));
+  const FirstCause cause = RuleCause(run(RuleIn(), RuleOut()), run(RuleOther(), RuleIn()));
   EXPECT_EQ(cause.kind, CauseKind::kInput);
   EXPECT_EQ(cause.place, "Module.a.Linear.backward.0.input.0");
 }
 
 TEST(CauseRulesTest, WeightsBehindAgreeingGradientsAreTheOptimizers) {
   const auto run = [](const std::string& weight) {
-    return Side{RuleCall("Functional.linear.0.forward", kIn + "," + weight, kOut), ""};
+    return Side{RuleCall("Functional.linear.0.forward", RuleIn() + "," + weight, RuleOut()), ""};
   };
-  EXPECT_EQ(RuleCause(run(kOther), run(kOut), {.follows_agreement = true}).kind,
+  EXPECT_EQ(RuleCause(run(RuleOther()), run(RuleOut()), {.follows_agreement = true}).kind,
             CauseKind::kOptimizer);
-  EXPECT_EQ(RuleCause(run(kOther), run(kOut)).kind, CauseKind::kWeight);
+  EXPECT_EQ(RuleCause(run(RuleOther()), run(RuleOut())).kind, CauseKind::kWeight);
 }
 
 TEST(CauseRulesTest, FormsOfOneOptimizerAreNotCompared) {
-  const std::string linear = RuleCall("Functional.linear.0.forward", kIn + "," + kOut, kOut);
-  const Side fused = {linear + "," + RuleCall("Torch._fused_adamw_.0.forward", kOut, kOther),
-                      R"("Torch._fused_adamw_.0.forward": "optimizer")"};
-  const Side loop = {linear + "," + RuleCall("Tensor.mul_.0.forward", kOut, kIn),
+  const std::string linear =
+      RuleCall("Functional.linear.0.forward", Concat(RuleIn(), ",", RuleOut()), RuleOut());
+  const Side fused = {
+      linear + "," + RuleCall("Torch._fused_adamw_.0.forward", RuleOut(), RuleOther()),
+      R"("Torch._fused_adamw_.0.forward": "optimizer")"};
+  const Side loop = {linear + "," + RuleCall("Tensor.mul_.0.forward", RuleOut(), RuleIn()),
                      R"("Tensor.mul_.0.forward": "optimizer")"};
   const FirstCause cause = RuleCause(fused, loop);
   EXPECT_FALSE(cause.IsFinding());
@@ -162,9 +168,10 @@ TEST(CauseRulesTest, AnInputOfAnotherChecksumIsAChangedInput) {
 
 TEST(CauseRulesTest, EvidenceIsWhatWasCompared) {
   const auto run = [](const char* norm, const std::string& output) {
-    return Side{RuleCall("Torch.add.0.forward", kIn + "," + RuleValues("3.0", norm), output), ""};
+    return Side{RuleCall("Torch.add.0.forward", RuleIn() + "," + RuleValues("3.0", norm), output),
+                ""};
   };
-  const FirstCause cause = RuleCause(run("7.0000001", kOther), run("7.0", kOut));
+  const FirstCause cause = RuleCause(run("7.0000001", RuleOther()), run("7.0", RuleOut()));
   EXPECT_EQ(cause.kind, CauseKind::kOperator);
   EXPECT_TRUE(cause.evidence[2].starts_with("its 2 inputs: 1 equal, 1 within rounding"))
       << cause.evidence[2];
@@ -172,7 +179,7 @@ TEST(CauseRulesTest, EvidenceIsWhatWasCompared) {
 
 TEST(CauseRulesTest, AFifthOfAValueIsNeverRounding) {
   const auto half = [](const char* norm) {
-    return Side{Concat(R"("Module.n.Norm2.forward.0": {"input_args": [)", kIn,
+    return Side{Concat(R"("Module.n.Norm2.forward.0": {"input_args": [)", RuleIn(),
                        R"(], "input_kwargs": {}, "output": [{"type": "torch.Tensor", "dtype":)",
                        R"( "torch.bfloat16", "shape": [8, 8], "Max": 3.0, "Min": -1.0,)",
                        R"( "Mean": 0.25, "Norm": )", norm, R"(, "requires_grad": false}]})"),

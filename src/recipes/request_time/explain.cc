@@ -103,7 +103,7 @@ void FindUsual(std::vector<RequestTime>& requests) {
     for (const RequestTime& one : requests) {
       values.emplace_back(SizeOf(part, *one.row), one.parts[part]);
     }
-    const UsualBySize usual(std::move(values));
+    const UsualBySize usual(values);
     for (RequestTime& one : requests) {
       one.usual[part] = usual.is_known()  ? usual.Of(SizeOf(part, *one.row), one.parts[part])
                         : IsOwnWork(part) ? one.parts[part]

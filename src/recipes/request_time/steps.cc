@@ -122,14 +122,14 @@ class Times {
         decodes.emplace_back(step.row->decode_tokens, step.Length());
       }
     }
-    decode_ = UsualBySize(std::move(decodes));
+    decode_ = UsualBySize(decodes);
     std::vector<std::pair<int64_t, int64_t>> prefills;
     for (const EngineStep& step : steps_) {
       if (step.row->prefill_requests == 0) continue;
       const int64_t rest = step.Length() - UsualDecode(*step.row, step.Length());
       prefills.emplace_back(step.row->prefill_tokens, std::max<int64_t>(rest, 0));
     }
-    prefill_ = UsualBySize(std::move(prefills));
+    prefill_ = UsualBySize(prefills);
   }
 
   const std::map<int32_t, RankStep>* RanksOf(const EngineStep& step) const {
@@ -178,7 +178,7 @@ class Times {
     wait_ns_ = MedianOf(std::move(waits));
     schedule_ns_ = MedianOf(std::move(schedules));
     communication_ns_ = MedianOf(std::move(communication));
-    for (auto& [process, values] : own) own_[process] = UsualBySize(std::move(values));
+    for (const auto& [process, values] : own) own_[process] = UsualBySize(values);
   }
 
   StepTime Of(const EngineStep& step) const {

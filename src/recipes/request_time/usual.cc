@@ -46,7 +46,7 @@ double SpreadOf(const std::vector<int64_t>& values) {
   return kOfNormal * static_cast<double>(MedianOf(std::move(distances)));
 }
 
-UsualBySize::UsualBySize(std::vector<std::pair<int64_t, int64_t>> values) {
+UsualBySize::UsualBySize(const std::vector<std::pair<int64_t, int64_t>>& values) {
   std::map<int64_t, std::pair<std::vector<int64_t>, std::vector<int64_t>>> groups;
   for (const auto& [size, value] : values) {
     auto& [sizes, group_values] = groups[SizeGroup(size)];

@@ -23,7 +23,7 @@ double SpreadOf(const std::vector<int64_t>& values);
 class UsualBySize {
  public:
   UsualBySize() = default;
-  explicit UsualBySize(std::vector<std::pair<int64_t, int64_t>> values);  // size and value
+  explicit UsualBySize(const std::vector<std::pair<int64_t, int64_t>>& values);  // size and value
 
   bool is_known() const { return !known_.empty(); }
   // Usual for `value` of this size; at most `value` itself where no such size is known.

@@ -30,9 +30,10 @@ std::vector<bool> AiCoreKinds(const TraceData& data) {
   std::vector<bool> kinds;
   kinds.reserve(data.kinds.size());
   for (const store::TaskKindRow& kind : data.kinds) {
-    const bool is_kernel = kind.core != store::kNone;
-    kinds.push_back(is_kernel &&
-                    (data.Name(kind.core) == kAiCore || data.Name(kind.task_type) == kAiCore));
+    // Tables of level 0 do not know the core, timelines of it do.
+    const bool is_core = kind.core != store::kNone && data.Name(kind.core) == kAiCore;
+    kinds.push_back(is_core ||
+                    (kind.task_type != store::kNone && data.Name(kind.task_type) == kAiCore));
   }
   return kinds;
 }
