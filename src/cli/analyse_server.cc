@@ -53,7 +53,8 @@ Result<std::string> AnalyseServer(const importers::TraceSource& source,
             const importers::ImportedTrace imported,
             importers::ImportUnpublished(source, path, {.threads = options.threads}));
         const store::RowTables& tables = *imported.store->rows();
-        const recipes::ServingSummary summary = recipes::SummariseServing(tables, options.objectives);
+        const recipes::ServingSummary summary =
+            recipes::SummariseServing(tables, options.objectives);
         written = WriteFiles(summary, tables, folder);
         if (!written.ok()) return {};
         out = base::Concat(exporters::RenderServing(summary, /*is_long=*/false), "\nFiles\n  ",
