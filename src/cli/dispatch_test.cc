@@ -64,7 +64,9 @@ Outcome RunWords(const std::vector<std::string>& arguments) {
                                           .instead_of = &InsteadOfTree}};
   ::testing::internal::CaptureStdout();
   ::testing::internal::CaptureStderr();
-  const int status = Dispatch(commands, arguments, Context());
+  Context context;
+  context.layout.home = "/no such installation";  // otherwise the current folder counts
+  const int status = Dispatch(commands, arguments, context);
   return {status, ::testing::internal::GetCapturedStdout(),
           ::testing::internal::GetCapturedStderr()};
 }
