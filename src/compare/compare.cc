@@ -1,5 +1,6 @@
 #include "compare/compare.h"
 
+#include <algorithm>
 #include <iterator>
 #include <map>
 #include <memory>
@@ -198,7 +199,12 @@ class Comparer {
     }
     constexpr double kFewAligned = 0.5;
     const double share = report_.judgement.aligned_share;
-    if (share < kFewAligned) {
+    // Steps without work of a device say nothing about models.
+    const bool works = std::ranges::any_of(report_.judgement.stages, [](const Stage& stage) {
+      const bool is_work = stage.name == "computing" || stage.name == "communication";
+      return is_work && stage.base.mean_ms + stage.comparison.mean_ms > 0;
+    });
+    if (works && share < kFewAligned) {
       Notice(Concat("only ", NumberText(Round(100 * share, 1)),
                     " % of the kernel time belongs to operators that both sides have: these may be "
                     "runs of other models"));

@@ -153,7 +153,9 @@ Stage JudgeStage(std::string_view name, const std::vector<double>& base_ms,
   }
   stage.low_ms = gap.low;
   stage.high_ms = gap.high;
-  const bool is_within = stage.low_ms >= -relevant_ms && stage.high_ms <= relevant_ms;
+  // The same times are the same steps, however much they vary.
+  const bool is_within = base_ms == comparison_ms ||
+                         (stage.low_ms >= -relevant_ms && stage.high_ms <= relevant_ms);
   const double rank_limit =
       std::max(kRankAlpha, LeastRankTail(base_ms.size(), comparison_ms.size()) * (1 + 1e-9));
   const bool is_changed = gap.LeavesOutZero() && stage.rank_tail <= rank_limit;

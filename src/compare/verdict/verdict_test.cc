@@ -10,6 +10,7 @@ TEST(VerdictTest, StagesOfSeveralSteps) {
             Verdict::kChanged);
   EXPECT_EQ(JudgeStage("step", {10, 10.01, 9.99, 10}, {10, 10.01, 9.99, 10}).verdict,
             Verdict::kUnchanged);
+  EXPECT_EQ(JudgeStage("step", {10, 14, 7, 12}, {10, 14, 7, 12}).verdict, Verdict::kUnchanged);
   EXPECT_EQ(JudgeStage("step", {10, 14, 7, 12}, {11, 15, 8, 13}).verdict, Verdict::kTooNoisy);
   EXPECT_EQ(JudgeStage("step", {10}, {12, 12}).verdict, Verdict::kOneStep);
 }

@@ -21,10 +21,13 @@ CountedSteps CountSteps(std::span<const StepLength> steps) {
   const bool has_finished =
       std::ranges::any_of(steps, [](const StepLength& step) { return !step.is_unfinished; });
   const double median = MedianLength(steps, !has_finished);
+  const auto finished =
+      std::ranges::count_if(steps, [](const StepLength& step) { return !step.is_unfinished; });
   size_t left = 0;
   for (size_t i = 0; i < steps.size(); ++i) {
     const bool is_unfinished = has_finished && steps[i].is_unfinished;
-    const bool is_fragment = static_cast<double>(steps[i].ns) < kFragmentShare * median;
+    const bool is_fragment =
+        finished >= kLeastForFragment && static_cast<double>(steps[i].ns) < kFragmentShare * median;
     counted.unfinished += is_unfinished ? 1 : 0;
     counted.fragments += !is_unfinished && is_fragment ? 1 : 0;
     counted.counts[i] = !is_unfinished && !is_fragment;

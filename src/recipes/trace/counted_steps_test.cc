@@ -22,6 +22,8 @@ TEST(CountSteps, TakesAllThatAreAlike) {
   EXPECT_EQ(Counted({100, 100, 400, 100}), Counts({true, true, true, true}));
   // Of three nobody knows whether the first is one.
   EXPECT_EQ(Counted({400, 100, 100}), Counts({true, true, true}));
+  // Nor, of two, whether one is a warm-up or the other a fragment.
+  EXPECT_EQ(Counted({400, 1}), Counts({true, true}));
 }
 
 TEST(CountSteps, LeavesOutWarmUpFragmentsAndTheUnfinishedOne) {
