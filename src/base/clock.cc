@@ -53,7 +53,7 @@ bool TscIsInvariant() {
 #endif
 }
 
-double MeasureTscHz(int64_t window_ns) {
+double MeasureTscHz([[maybe_unused]] int64_t window_ns) {
 #if defined(__aarch64__)
   uint64_t hz;
   asm volatile("mrs %0, cntfrq_el0" : "=r"(hz));

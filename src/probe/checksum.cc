@@ -46,15 +46,13 @@ uint32_t AdvanceState(uint32_t state, const std::byte* data, size_t size) {
   return state;
 }
 
-bool HasFolding() {
 #if defined(__x86_64__)
+bool HasFolding() {
   static const bool has =
       __builtin_cpu_supports("pclmul") != 0 && __builtin_cpu_supports("sse4.1") != 0;
   return has;
-#else
-  return false;
-#endif
 }
+#endif
 
 class Crc32Visitor : public PieceVisitor {
  public:
