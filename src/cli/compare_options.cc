@@ -105,10 +105,12 @@ void AddCompareOptions(CLI::App& app, CompareOptions& options) {
                  "Printed output: a table for people, JSON for programs")
       ->check(CLI::IsMember({"table", "json"}))
       ->capture_default_str();
-  app.add_option("--fail-if", options.fail_if,
-                 "Exit status 3 where this holds beyond noise, as 'step > 3%' or 'free > 1.5ms'; "
-                 "stages: step, computing, communication, free, program (the step without waiting "
-                 "for a processor); what the machine adds counts as 'machine' only");
+  app.add_option(
+      "--fail-if", options.fail_if,
+      "Exit status 3 where this holds beyond noise, as 'step > 3%' or 'free > 1.5ms'; "
+      "stages: step, computing, communication, free, outside (before the first and after the last "
+      "work of the device), program (the step without waiting "
+      "for a processor); what the machine adds counts as 'machine' only");
   AddSheetOptions(app, options.compare);
   app.add_option("--op_name_map", options.name_map, "Operators that were renamed, like {'a':'b'}");
   app.add_option("--base_step", options.base_step, "Step of -bp to compare (default: all)");

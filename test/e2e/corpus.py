@@ -129,6 +129,15 @@ class Asked:
         return self.run(*words)
 
     @cached_property
+    def compared(self) -> dict:
+        """The same for programs, the times alone; {} where no work of a device is known."""
+        if self.is_job or not self.rows("SELECT 1 AS n FROM step_trace LIMIT 1"):
+            return {}
+        words = ("compare", "-d", self.path, "-bp", self.path, "-o", self.folder / "compared_times")
+        only = ("--enable_profiling_compare", "--export_type", "csv", "--format", "json")
+        return json.loads(self.run(*words, *only))
+
+    @cached_property
     def cluster(self) -> str:
         """What `cluster` prints of several ranks, of all modes that are made at once; else ""."""
         if len(self.ranks) < 2:

@@ -117,6 +117,20 @@ def of_overall(advised: dict, row: str) -> list[float] | None:
     return [float(time) for name, time, *_ in rows if name == row] or None
 
 
+def of_compare(asked: corpus.Asked, stage: str) -> list[float] | None:
+    """A time of a step; none where warm-up and fragments are left out, since others count all.
+
+    Of several devices it is the mean, which is none of theirs.
+    """
+    if any("left out" in notice for notice in asked.compared.get("notices", [])):
+        return None
+    statement = "SELECT count(DISTINCT (process_id, device_id)) AS n FROM step_trace"
+    if asked.rows(statement)[0]["n"] != 1:
+        return None
+    stages = [one for one in asked.compared.get("stages", []) if one["stage"] == stage]
+    return [one["base_ms"] for one in stages] or None
+
+
 def answer_of(source: Source, asked: corpus.Asked, page: corpus.Page) -> list[float] | None:
     """In ns, or as a number; None where the command does not say."""
     kind, _, rest = source.place.partition(" ")
@@ -130,6 +144,8 @@ def answer_of(source: Source, asked: corpus.Asked, page: corpus.Page) -> list[fl
         found = of_lost(asked.summary)
     elif kind == "cluster":
         found = of_cluster(asked, rest)
+    elif kind == "compare":
+        found = of_compare(asked, rest)
     elif kind == "page":
         found = of_page(page, *rest.split())
     else:

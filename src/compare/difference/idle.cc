@@ -71,15 +71,15 @@ std::vector<IdleInterval> IdleIn(const std::vector<Window>& steps, std::vector<I
   const std::vector<Interval> merged = recipes::Merge(std::move(busy));
   for (size_t step = 0; step < steps.size(); ++step) {
     const Window& window = steps[step];
-    int64_t at_ns = window.begin_ns;
+    int64_t at_ns = window.FromNs();
     auto next = std::lower_bound(
         merged.begin(), merged.end(), at_ns,
         [](const Interval& interval, int64_t moment) { return interval.end_ns <= moment; });
-    for (; next != merged.end() && next->start_ns < window.end_ns; ++next) {
+    for (; next != merged.end() && next->start_ns < window.OverNs(); ++next) {
       if (next->start_ns > at_ns) idle.push_back({step, at_ns, next->start_ns});
       at_ns = std::max(at_ns, next->end_ns);
     }
-    if (window.end_ns > at_ns) idle.push_back({step, at_ns, window.end_ns});
+    if (window.OverNs() > at_ns) idle.push_back({step, at_ns, window.OverNs()});
   }
   return idle;
 }

@@ -4,7 +4,6 @@
 
 #include "base/strings.h"
 #include "recipes/trace/issue_texts.h"
-#include "recipes/trace/processor_use.h"
 
 namespace sonde::compare {
 namespace {
@@ -32,7 +31,10 @@ Status ChooseWindow(int64_t step_id, Side& side) {
   std::vector<std::string> ids;
   for (const Window& step : side.steps) {
     if (step.step_id == step_id) {
+      // Its work is what lies in it on the host, as the reference has it.
       side.window = step;
+      side.window.queued_ns = side.window.behind_ns = 0;
+      side.window.device = {};
       return {};
     }
     ids.push_back(std::to_string(step.step_id));
@@ -49,16 +51,7 @@ Result<Side> MakeSide(const TraceData& data, const std::string& path, int64_t st
   side.path = path;
   side.kind = KindOf(data);
   side.names.assign(data.names.begin(), data.names.end());
-  for (const store::StepRow& step : data.steps) {
-    recipes::StepUse use;
-    use.Add(step);
-    side.steps.push_back({.step_id = step.step_id,
-                          .begin_ns = step.ts,
-                          .end_ns = step.dur < 0 ? data.last_ns : step.ts + step.dur,
-                          .is_unfinished = step.dur < 0,
-                          .processor_ns = use.thread_ns(),
-                          .unserved_ns = use.UnservedNs(step.dur)});
-  }
+  TakeSteps(data, side);
   SONDE_RETURN_IF_ERROR(ChooseWindow(step_id, side));
   side.issues = recipes::IssueTexts(data.issues);
   TakeOps(data, side);

@@ -30,16 +30,32 @@ enum class SideKind : uint8_t {
   kCpu,  // the host is the device
 };
 
+// Where the time of a step of the devices went, in all of them (recipes/step_trace). What is left
+// of the step lies before the first and behind the last of their work.
+struct DeviceTimes {
+  int64_t devices = 0;  // 0: not known
+  int64_t computing_ns = 0;
+  int64_t communication_ns = 0;  // without computing
+  int64_t free_ns = 0;           // between the work of the device
+};
+
 // A piece of the trace that counts, both ends included.
 struct Window {
-  int64_t step_id = kNone;  // of a step
-  int64_t begin_ns = std::numeric_limits<int64_t>::min();
+  int64_t step_id = kNone;                                 // of a step
+  int64_t begin_ns = std::numeric_limits<int64_t>::min();  // on the host
   int64_t end_ns = std::numeric_limits<int64_t>::max();
+  // A device of its own works behind the host: a step is over when both are done with it, and the
+  // next one begins then at the earliest.
+  int64_t queued_ns = 0;  // after begin_ns: the step before is not over
+  int64_t behind_ns = 0;  // after end_ns: the device is not done
+  DeviceTimes device = {};
   bool is_unfinished = false;    // had not ended when recording ended
   int32_t run = 0;               // of a side of several
   int64_t processor_ns = kNone;  // of its thread; kNone: not recorded
   int64_t unserved_ns = 0;       // others had the processor (recipes/trace/processor_use.h)
   bool Has(int64_t ts) const { return ts >= begin_ns && ts <= end_ns; }
+  int64_t FromNs() const { return begin_ns + queued_ns; }
+  int64_t OverNs() const { return end_ns + behind_ns; }
 };
 
 struct Op {
@@ -200,6 +216,7 @@ Result<Side> MakeSide(const recipes::TraceData& data, const std::string& path, i
 Side JoinRuns(std::vector<Side> runs);
 
 // Parts of MakeSide.
+void TakeSteps(const recipes::TraceData& data, Side& side);
 void TakeOps(const recipes::TraceData& data, Side& side);
 void TakeKernels(const recipes::TraceData& data, Side& side);
 void TakeCommunication(const recipes::TraceData& data, Side& side);

@@ -118,19 +118,21 @@ std::string DescribeWaiting(const Judgement& judgement, recipes::Language langua
   constexpr double kMost = 0.8;  // of the difference of the step
   if (judgement.is_host) return {};
   const Stage* computing = nullptr;
-  const Stage* free = nullptr;
+  double idle_ms[2] = {};  // of base and comparison
   for (const Stage& stage : judgement.stages) {
     if (stage.name == "computing") computing = &stage;
-    if (stage.name == "free") free = &stage;
+    if (stage.name != "free" && stage.name != "outside") continue;
+    idle_ms[0] += stage.base.mean_ms;
+    idle_ms[1] += stage.comparison.mean_ms;
   }
   const Stage& step = judgement.stages.front();
-  if (computing == nullptr || free == nullptr || step.verdict != Verdict::kChanged) return {};
+  if (computing == nullptr || step.verdict != Verdict::kChanged) return {};
   const bool is_same = std::abs(computing->diff_ms) <= kRelevant * computing->base.mean_ms;
-  if (!is_same || free->diff_ms / step.diff_ms < kMost) return {};
-  return recipes::FilledText("compare.waiting",
-                             {Fixed(computing->comparison.mean_ms, 3),
-                              Fixed(free->comparison.mean_ms, 3), Fixed(free->base.mean_ms, 3)},
-                             language) +
+  if (!is_same || (idle_ms[1] - idle_ms[0]) / step.diff_ms < kMost) return {};
+  return recipes::FilledText(
+             "compare.waiting",
+             {Fixed(computing->comparison.mean_ms, 3), Fixed(idle_ms[1], 3), Fixed(idle_ms[0], 3)},
+             language) +
          "\n";
 }
 
@@ -225,7 +227,7 @@ Result<FailCondition> ParseFailCondition(const std::string& text) {
   FailCondition condition;
   const Status wrong = base::InvalidArgumentError(
       Concat("--fail-if is STAGE > LIMIT, as 'step > 3%' or 'computing > 1.5ms' (stages: step, "
-             "computing, communication, free, program; machine: all work alike), not '",
+             "computing, communication, free, outside, program; machine: all work alike), not '",
              text, "'"));
   const size_t sign = text.find('>');
   if (sign == std::string::npos) return wrong;
@@ -237,7 +239,8 @@ Result<FailCondition> ParseFailCondition(const std::string& text) {
   const auto number = base::ParseDouble(base::Trim(limit));
   const bool is_known = condition.stage == "step" || condition.stage == "computing" ||
                         condition.stage == "communication" || condition.stage == "free" ||
-                        condition.stage == "program" || condition.stage == "machine";
+                        condition.stage == "outside" || condition.stage == "program" ||
+                        condition.stage == "machine";
   if (!number || !std::isfinite(*number) || *number < 0 || !is_known) return wrong;
   condition.limit = *number;
   return condition;

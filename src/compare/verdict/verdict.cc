@@ -14,15 +14,31 @@ namespace {
 
 using recipes::Interval;
 
-double MsIn(const std::vector<Interval>& intervals, const Window& window) {
+int64_t NsIn(const std::vector<Interval>& intervals, const Window& window) {
   int64_t sum_ns = 0;
   auto one = std::lower_bound(
-      intervals.begin(), intervals.end(), window.begin_ns,
+      intervals.begin(), intervals.end(), window.FromNs(),
       [](const Interval& interval, int64_t moment) { return interval.end_ns <= moment; });
-  for (; one != intervals.end() && one->start_ns < window.end_ns; ++one) {
-    sum_ns += std::min(one->end_ns, window.end_ns) - std::max(one->start_ns, window.begin_ns);
+  for (; one != intervals.end() && one->start_ns < window.OverNs(); ++one) {
+    sum_ns += std::min(one->end_ns, window.OverNs()) - std::max(one->start_ns, window.FromNs());
   }
-  return Ms(sum_ns);
+  return sum_ns;
+}
+
+// Of the step's devices in the mean; where the rows do not know them, what lies in the step: then
+// all that is left is free.
+DeviceTimes DeviceTimesOf(const Busy& busy, const Window& window) {
+  DeviceTimes times = window.device;
+  if (times.devices > 0) {
+    times.computing_ns /= times.devices;
+    times.communication_ns /= times.devices;
+    times.free_ns /= times.devices;
+    return times;
+  }
+  times.computing_ns = NsIn(busy.computing, window);
+  times.communication_ns = NsIn(busy.communication, window);
+  times.free_ns = window.OverNs() - window.FromNs() - times.computing_ns - times.communication_ns;
+  return times;
 }
 
 struct StepTimes {
@@ -30,6 +46,7 @@ struct StepTimes {
   std::vector<double> computing_ms;
   std::vector<double> communication_ms;
   std::vector<double> free_ms;
+  std::vector<double> outside_ms;
   std::vector<double> program_ms;
   std::vector<double> processor_ms;
   bool knows_processors = true;
@@ -39,11 +56,14 @@ StepTimes TimesOf(const Side& side, const Steps& steps) {
   StepTimes times;
   const Busy busy = BusyOf(side);
   for (const Window& window : steps.windows) {
-    times.step_ms.push_back(Ms(window.end_ns - window.begin_ns));
-    times.computing_ms.push_back(MsIn(busy.computing, window));
-    times.communication_ms.push_back(MsIn(busy.communication, window));
-    times.free_ms.push_back(times.step_ms.back() - times.computing_ms.back() -
-                            times.communication_ms.back());
+    const int64_t step_ns = window.OverNs() - window.FromNs();
+    const DeviceTimes device = DeviceTimesOf(busy, window);
+    times.step_ms.push_back(Ms(step_ns));
+    times.computing_ms.push_back(Ms(device.computing_ns));
+    times.communication_ms.push_back(Ms(device.communication_ns));
+    times.free_ms.push_back(Ms(device.free_ns));
+    times.outside_ms.push_back(Ms(std::max<int64_t>(
+        step_ns - device.computing_ns - device.communication_ns - device.free_ns, 0)));
     times.program_ms.push_back(times.step_ms.back() - Ms(window.unserved_ns));
     times.processor_ms.push_back(Ms(std::max<int64_t>(window.processor_ns, 0)));
     times.knows_processors = times.knows_processors && window.processor_ns >= 0;
@@ -53,7 +73,7 @@ StepTimes TimesOf(const Side& side, const Steps& steps) {
 
 StepTimes ByRun(StepTimes times, const std::vector<Window>& windows) {
   for (auto* list : {&times.step_ms, &times.computing_ms, &times.communication_ms, &times.free_ms,
-                     &times.program_ms, &times.processor_ms}) {
+                     &times.outside_ms, &times.program_ms, &times.processor_ms}) {
     *list = MeansByRun(*list, windows);
   }
   return times;
@@ -74,8 +94,7 @@ Works ByRun(Works works, const std::vector<Window>& base, const std::vector<Wind
 
 Window WholeTrace(const Side& side) {
   Window all{.begin_ns = side.first_ns, .end_ns = side.last_ns};
-  if (side.ops.empty()) return all;
-  all.begin_ns = std::min(all.begin_ns, side.ops.front().begin_ns);
+  if (!side.ops.empty()) all.begin_ns = std::min(all.begin_ns, side.ops.front().begin_ns);
   for (const Op& op : side.ops) all.end_ns = std::max(all.end_ns, op.end_ns);
   return all;
 }
@@ -103,7 +122,7 @@ Steps StepsOf(const Side& side) {
   if (side.steps.empty()) return {.windows = {WholeTrace(side)}};
   std::vector<recipes::StepLength> lengths;
   for (const Window& step : side.steps) {
-    lengths.push_back({step.end_ns - step.begin_ns, step.is_unfinished});
+    lengths.push_back({step.OverNs() - step.FromNs(), step.is_unfinished});
   }
   Steps steps;
   for (size_t begin = 0; begin < side.steps.size();) {  // of each run by itself
@@ -154,8 +173,8 @@ Stage JudgeStage(std::string_view name, const std::vector<double>& base_ms,
   stage.low_ms = gap.low;
   stage.high_ms = gap.high;
   // The same times are the same steps, however much they vary.
-  const bool is_within = base_ms == comparison_ms ||
-                         (stage.low_ms >= -relevant_ms && stage.high_ms <= relevant_ms);
+  const bool is_within =
+      base_ms == comparison_ms || (stage.low_ms >= -relevant_ms && stage.high_ms <= relevant_ms);
   const double rank_limit =
       std::max(kRankAlpha, LeastRankTail(base_ms.size(), comparison_ms.size()) * (1 + 1e-9));
   const bool is_changed = gap.LeavesOutZero() && stage.rank_tail <= rank_limit;
@@ -185,7 +204,8 @@ Judgement Judge(const Side& base, const Side& comparison, const BothTrees& trees
   judgement.stages = {JudgeStage("step", a.step_ms, b.step_ms),
                       JudgeStage("computing", a.computing_ms, b.computing_ms),
                       JudgeStage("communication", a.communication_ms, b.communication_ms),
-                      JudgeStage("free", a.free_ms, b.free_ms)};
+                      JudgeStage("free", a.free_ms, b.free_ms),
+                      JudgeStage("outside", a.outside_ms, b.outside_ms)};
   judgement.knows_processors = a.knows_processors && b.knows_processors;
   if (judgement.knows_processors) {
     judgement.stages.push_back(JudgeStage("program", a.program_ms, b.program_ms));

@@ -45,7 +45,9 @@ std::string_view TextOf(Verdict verdict);
 inline constexpr double kRankAlpha = 0.05;
 
 struct Stage {
-  std::string_view name;  // step, computing, communication, free, program
+  // step, computing, communication, free, outside (before the first and behind the last work of the
+  // device), program
+  std::string_view name;
   Spread base;
   Spread comparison;
   double diff_ms = 0;
