@@ -177,6 +177,10 @@ class Comparer {
   void ReportDoubts() {
     if (base_.path == comparison_.path) Notice("both sides are the same trace");
     const Side* sides[] = {&base_, &comparison_};  // may be one
+    const size_t traces = base_.path == comparison_.path ? 1 : std::size(sides);
+    for (const Side* side : std::span(sides).first(traces)) {
+      for (const std::string& text : side->lacks) Notice(Concat("'", side->path, "': ", text));
+    }
     for (size_t i = 0; i < std::size(sides); ++i) {
       if (!sides[i]->steps.empty()) continue;
       Notice(Concat(i == 0 ? "the base side" : "the comparison side",

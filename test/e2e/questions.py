@@ -45,6 +45,8 @@ def of_steps(summary: str, column: str) -> list[float] | None:
     at = next((i for i, line in enumerate(lines) if line.startswith("Mean step")), None)
     if at is None:
         return None
+    if "without" in lines[at] and column != "steps":
+        return None  # warm-up and fragments, which others count
     headings = [(m[0], m.end()) for m in re.finditer(r"\S+(?: \S+)*", lines[at + 1])]
     end = next((end for heading, end in headings if heading == column), None)
     if end is None:

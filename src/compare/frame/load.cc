@@ -16,7 +16,7 @@ namespace {
 using base::Concat;
 
 constexpr recipes::Needs kNeeds =
-    recipes::Reads<store::SliceRow, store::FrameworkOpRow, store::OpSignatureRow,
+    recipes::Reads<store::SliceRow, store::ApiCallRow, store::FrameworkOpRow, store::OpSignatureRow,
                    store::CallstackRow, store::FlowRow, store::DeviceTaskRow,
                    store::DeviceTaskPmuRow, store::CommunicationOpRow,
                    store::CommunicationTransitRow, store::CommunicationGroupRow,

@@ -153,6 +153,7 @@ struct Side {
   std::vector<std::string> names;
   std::vector<std::string> stacks;
   std::vector<Window> steps;  // all of the trace, by begin
+  DeviceTimes device;         // of a trace without steps
   Window window;              // that counts
   std::vector<Op> ops;        // by begin
   std::vector<int32_t> roots;
@@ -185,6 +186,7 @@ struct Side {
   double sdma_gbps = 0;
   std::vector<ServingValues> serving;  // none: nothing was served
   std::vector<std::string> issues;     // "code (count)"
+  std::vector<std::string> lacks;      // sentences: what its figures do not cover
   int32_t runs = 1;                    // JoinRuns
 
   std::string_view Name(int32_t id) const {

@@ -2,6 +2,7 @@
 #include <map>
 
 #include "compare/frame/side.h"
+#include "recipes/finding/rules.h"
 #include "recipes/trace/device_view.h"
 #include "recipes/trace/processor_use.h"
 
@@ -35,7 +36,7 @@ bool OverlapInTime(const std::vector<Window>& steps) {
 }
 
 void FollowDevice(const TraceData& data, std::vector<Window>& steps) {
-  if (OverlapInTime(steps)) return;
+  if (steps.empty() || OverlapInTime(steps)) return;
   const std::map<int64_t, int64_t> work = EndsOfWork(data);
   int64_t last_end_ns = steps.front().begin_ns;
   for (Window& step : steps) {
@@ -45,6 +46,13 @@ void FollowDevice(const TraceData& data, std::vector<Window>& steps) {
     step.behind_ns = std::max({done_ns, step.end_ns, step.FromNs()}) - step.end_ns;
     last_end_ns = step.OverNs();
   }
+}
+
+void Add(const recipes::StepTraceRow& row, DeviceTimes& times) {
+  times.computing_ns += row.computing_ns;
+  times.communication_ns += row.not_overlapped_ns;
+  times.free_ns += row.free_ns;
+  ++times.devices;
 }
 
 }  // namespace
@@ -61,7 +69,6 @@ void TakeSteps(const TraceData& data, Side& side) {
                           .processor_ns = use.thread_ns(),
                           .unserved_ns = use.UnservedNs(step.dur)});
   }
-  if (side.steps.empty()) return;
   if (side.kind != SideKind::kCpu) FollowDevice(data, side.steps);
   const recipes::DeviceView view = recipes::DeviceView::Make(data);
   for (const recipes::Device& device : view.devices) {
@@ -69,12 +76,16 @@ void TakeSteps(const TraceData& data, Side& side) {
       const auto step = std::ranges::find(side.steps, row.step_id, [](const Window& one) {
         return std::optional<int64_t>(one.step_id);
       });
-      if (step == side.steps.end()) continue;
-      step->device.computing_ns += row.computing_ns;
-      step->device.communication_ns += row.not_overlapped_ns;
-      step->device.free_ns += row.free_ns;
-      ++step->device.devices;
+      if (step != side.steps.end()) {
+        Add(row, step->device);
+      } else if (!row.step_id) {
+        Add(row, side.device);
+      }
     }
+  }
+  for (const recipes::Finding& finding : recipes::CoverageFindings(view)) {
+    const bool is_of_device = finding.subject != "requests" && finding.subject != "backward";
+    if (is_of_device) side.lacks.push_back(TextOf(finding, recipes::Language::kEnglish));
   }
 }
 

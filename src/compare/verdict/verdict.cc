@@ -93,7 +93,7 @@ Works ByRun(Works works, const std::vector<Window>& base, const std::vector<Wind
 }
 
 Window WholeTrace(const Side& side) {
-  Window all{.begin_ns = side.first_ns, .end_ns = side.last_ns};
+  Window all{.begin_ns = side.first_ns, .end_ns = side.last_ns, .device = side.device};
   if (!side.ops.empty()) all.begin_ns = std::min(all.begin_ns, side.ops.front().begin_ns);
   for (const Op& op : side.ops) all.end_ns = std::max(all.end_ns, op.end_ns);
   return all;

@@ -82,7 +82,10 @@ void AddIssues(const TraceData& data, std::vector<Finding>& findings) {
   for (auto& [key, sum] : sums) findings.push_back(std::move(sum));
 }
 
-void AddCoverage(const DeviceView& view, std::vector<Finding>& findings) {
+}  // namespace
+
+std::vector<Finding> CoverageFindings(const DeviceView& view) {
+  std::vector<Finding> findings;
   for (const CoverageRow& row : Coverage(view)) {
     const double share = row.share_percent / 100;
     if (share >= kCoverageShare.value) continue;
@@ -102,7 +105,10 @@ void AddCoverage(const DeviceView& view, std::vector<Finding>& findings) {
     finding.evidence = "SELECT * FROM coverage";
     findings.push_back(std::move(finding));
   }
+  return findings;
 }
+
+namespace {
 
 // Copies of which computing and communication hide nothing.
 void AddCopies(const DeviceView& view, std::vector<Finding>& findings) {
@@ -235,8 +241,7 @@ void WriteFinding(const Finding& finding, store::RowSink& rows) {
 }
 
 std::vector<Finding> FindingsOf(const DeviceView& view) {
-  std::vector<Finding> findings;
-  AddCoverage(view, findings);
+  std::vector<Finding> findings = CoverageFindings(view);
   AddCopies(view, findings);
   AddIssues(*view.data, findings);
   AddDelivered(view, findings);
