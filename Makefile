@@ -6,6 +6,8 @@ SHELL := /bin/bash
 
 PRESET ?= dev
 JOBS ?= $(shell nproc)
+# The processor that the preset compiles for: release-aarch64 names another than ours.
+CPU = $(or $(patsubst release-%,%,$(filter release-%,$(PRESET))),$(shell uname -m))
 PYTHON_TEST = $$(setup/python.sh test)
 
 # Objects are shared between clones and presets: paths below this folder are stored relative to it.
@@ -18,6 +20,8 @@ export CCACHE_NOHASHDIR ?= 1
 # threads. Plain as well run the recorder's: forks beside threads are not for sanitizers.
 ASAN_FOLDERS ?= base capture record store importers recipes exporters precision
 TSAN_FOLDERS ?= base capture record probe
+# Those whose tests run for 64-bit Arm: what is loaded into programs, and what reads and writes bytes.
+ARM_FOLDERS ?= base record probe store importers
 FUZZ_SECONDS ?= 60
 # Those with a test that ends in IsCurrent: it compares a file of the tree with what it is made from.
 GOLDEN_PROGRAMS = $(shell grep -rl 'IsCurrent' src --include='*_test.cc' | cut -d/ -f2 | sort -u | sed 's/.*/sonde_&_test/')
@@ -43,9 +47,10 @@ setup-mindspore: ## Install a MindSpore for the CPU, with which `make test` test
 .PHONY: setup-build
 setup-build:
 	@setup/debian.sh build test
-	@setup/duckdb.sh
+	@[ $(CPU) = $$(uname -m) ] || setup/sysroot.sh $(CPU) >/dev/null
+	@SONDE_CPU=$(CPU) setup/duckdb.sh
 	@setup/web.sh
-	@[ $(PRESET) != release ] || setup/portable.sh >/dev/null
+	@$(if $(filter release%,$(PRESET)),SONDE_CPU=$(CPU) setup/portable.sh >/dev/null)
 
 .PHONY: build
 build: configure ## Compile with the preset PRESET (dev, release, asan, tsan) into build/<preset>
@@ -130,7 +135,15 @@ test-mindspore: build ## Run all tests on a real MindSpore (a sample is part of 
 .PHONY: test-wheel
 test-wheel: wheel ## Install the wheel into fresh Debian systems, older and newer, and use it there (root; some minutes)
 	@setup/debian.sh wheel
-	@python3 test/wheel/run_roots.py dist/sonde-*.whl
+	@python3 test/wheel/run_roots.py dist/sonde-*$(CPU).whl
+
+.PHONY: test-aarch64
+test-aarch64: ## Cross-compile for 64-bit Arm, run its unit tests under qemu, and use that wheel in fresh Arm systems (root; an hour)
+	@$(MAKE) --no-print-directory wheel CPU=aarch64
+	@cmake --build build/release-aarch64 -j $(JOBS) --target $(ARM_FOLDERS:%=sonde_%_test)
+	@$(PYTHON_TEST) test/wheel/run_arm_tests.py build/release-aarch64 $(ARM_FOLDERS)
+	@setup/debian.sh wheel
+	@python3 test/wheel/run_roots.py dist/sonde-*aarch64.whl
 
 .PHONY: test-thorough
 test-thorough: build ## Run what tests leave to others of its kind by default: other ranks, ways, damages (SONDE_THOROUGH=1)
@@ -182,15 +195,17 @@ bench: setup ## Build the benchmarks (release) and run each bench/<task>/run.sh
 	@for run in bench/*/run.sh; do echo "== $$run"; "$$run" build/release; done
 
 ##@ Packages
+WHEEL_PRESET = release$(if $(filter-out $(shell uname -m),$(CPU)),-$(CPU))
+
 # Of the release preset's objects: what is compiled there already is not compiled for the wheel.
 .PHONY: wheel
-wheel: ## Build the Python wheel with command, libraries and package into dist/, and its list of parts (CycloneDX)
-	@$(MAKE) --no-print-directory demo-build PRESET=release
-	@$(PYTHON_TEST) tools/wheel.py build/release dist
+wheel: ## Build the Python wheel with command, libraries and package into dist/, and its list of parts (CycloneDX; CPU=aarch64: for Arm)
+	@$(MAKE) --no-print-directory demo-build PRESET=$(WHEEL_PRESET) CPU=$(CPU)
+	@$(PYTHON_TEST) tools/wheel.py build/$(WHEEL_PRESET) dist
 
 .PHONY: install
 install: wheel ## Install the wheel for you: into the active virtual environment, else by pipx, else into PREFIX (~/.local/share/sonde)
-	@tools/install.sh dist/sonde-*.whl
+	@tools/install.sh dist/sonde-*$(CPU).whl
 
 ##@ Quality
 .PHONY: lint

@@ -23,7 +23,9 @@ if(NOT EXISTS ${SONDE_PORTABLE_DIR}/complete)
                       "or configure with -DSONDE_PORTABLE=OFF")
 endif()
 
-add_link_options(-B${SONDE_PORTABLE_DIR}/glibc -L${SONDE_PORTABLE_DIR}/glibc -static-libstdc++ -Wl,--exclude-libs,ALL)
+add_link_options(-B${SONDE_PORTABLE_DIR}/glibc -L${SONDE_PORTABLE_DIR}/glibc -static-libstdc++ -Wl,--exclude-libs,ALL
+                 # libgcc_s.so, of which a newer one is here, takes functions that glibc 2.28 lacks.
+                 -Wl,--allow-shlib-undefined)
 
 # What an earlier configuration found may be of other pins.
 set(TBB_DIR ${SONDE_PORTABLE_DIR}/lib/cmake/TBB CACHE PATH "" FORCE)

@@ -2,11 +2,14 @@
 # duckdb.sh: fetch DuckDB's shared library and C header, as duckdb.lock pins them, into
 # <cache>/duckdb-<digest of duckdb.lock and bind_library.py>/{lib,include}, with the library's references to itself
 # bound (bind_library.py), and its licence. cmake/FindDuckDB.cmake looks there. `duckdb.sh --where` prints the folder.
+# For another processor (`SONDE_CPU=aarch64 duckdb.sh`) the folder ends in its name.
 source "$(dirname "$0")/common.sh"
 
 lock_file="$setup_dir/duckdb.lock"
 binder="$setup_dir/bind_library.py"
+cpu=${SONDE_CPU:-$(uname -m)}
 target="$cache_dir/duckdb-$(cat "$lock_file" "$binder" | digest -)"
+[ "$cpu" = "$(uname -m)" ] || target+="-$cpu"
 if [ "${1:-}" = --where ]; then
   printf '%s\n' "$target"
   exit 0
@@ -17,7 +20,6 @@ is_complete && exit 0
 lock_cache
 is_complete && exit 0
 need_space 1 "DuckDB"
-cpu=$(uname -m)
 grep -q "^library *$cpu " "$lock_file" ||
   fail "duckdb.lock pins no DuckDB for $cpu: install DuckDB (library and duckdb.h) and set DuckDB_ROOT"
 npm=$("$setup_dir/npm.sh")

@@ -1,6 +1,6 @@
 #!/bin/bash
 # portable.sh: make what binaries for older machines are linked with, in <cache>/portable-<digest>/<cpu>, and print that
-# folder. cmake/SondePortable.cmake uses it for the release preset.
+# folder. cmake/SondePortable.cmake uses it for the release preset. `SONDE_CPU=aarch64 portable.sh`: for that processor.
 #   glibc/  the functions that glibc 2.28 has, to link with (no code; zig makes them), its start-up code, and what newer
 #           headers and libstdc++ need besides (portable/old_glibc.c)
 #   lib/, include/  libraries of which Debian has shared ones alone, as archives, of Debian's own sources; notices/: theirs
@@ -8,7 +8,7 @@
 source "$(dirname "$0")/common.sh"
 
 glibc=2.28
-cpu=$(uname -m)
+cpu=${SONDE_CPU:-$(uname -m)}
 key=$(cat "$setup_dir/portable.lock" "$setup_dir/portable.sh" "$setup_dir/portable/old_glibc.c" | digest -)
 target="$cache_dir/portable-$key/$cpu"
 if [ ! -e "$target/complete" ]; then
@@ -18,7 +18,16 @@ if [ -e "$target/complete" ]; then
   printf '%s\n' "$target"
   exit 0
 fi
-[ "$cpu" = x86_64 ] || fail "portable.lock pins nothing for $cpu: configure with -DSONDE_PORTABLE=OFF"
+case "$cpu" in
+  x86_64) loader=ld-linux-x86-64.so.2 ;;
+  aarch64) loader=ld-linux-aarch64.so.1 ;;
+  *) fail "portable.lock pins nothing for $cpu: configure with -DSONDE_PORTABLE=OFF" ;;
+esac
+compiler=cc archiver=ar cmake_options=()
+if [ "$cpu" != "$(uname -m)" ]; then
+  compiler="$cpu-linux-gnu-gcc" archiver="$cpu-linux-gnu-ar"
+  cmake_options=(-DCMAKE_TOOLCHAIN_FILE="$setup_dir/../cmake/toolchains/$cpu.cmake")
+fi
 [ -e /etc/apt/sources.list.d/debian.sources ] || [ -e /etc/apt/sources.list ] ||
   fail "portable binaries are made on Debian 12: configure with -DSONDE_PORTABLE=OFF"
 need_space 2 "the libraries for portable binaries"
@@ -50,12 +59,12 @@ make_stubs() {
     "$work/zig/ziglang/zig" cc -target "$cpu-linux-gnu.$glibc" -O2 -fPIE -pie -rtlib=none "$work/empty.c" -o "$work/empty" \
     -lm -ldl -lpthread -lrt >"$work/zig.log" 2>&1 || { tail -n 5 "$work/zig.log" >&2; fail "zig could not make glibc $glibc"; }
   cp "$work"/zig/cache/o/*/lib*.so.* "$work"/zig/cache/o/*/libc_nonshared.a "$work"/zig/cache/o/*/Scrt1.o "$out"
-  mv "$out/libld.so.2" "$out/ld-linux-x86-64.so.2"
-  cc -O2 -fPIC -c "$setup_dir/portable/old_glibc.c" -o "$work/old_glibc.o"
-  ar rcD "$out/libold_glibc.a" "$work/old_glibc.o"
+  mv "$out/libld.so.2" "$out/$loader"
+  "$compiler" -O2 -fPIC -c "$setup_dir/portable/old_glibc.c" -o "$work/old_glibc.o"
+  "$archiver" rcD "$out/libold_glibc.a" "$work/old_glibc.o"
   # Whatever names one of them gets them all: in newer releases they are one library.
   printf 'GROUP ( %s ) INPUT ( AS_NEEDED ( %s ) )\n' "libc.so.6 libc_nonshared.a libold_glibc.a" \
-    "libpthread.so.0 libm.so.6 libdl.so.2 librt.so.1 ld-linux-x86-64.so.2" >"$out/libc.so"
+    "libpthread.so.0 libm.so.6 libdl.so.2 librt.so.1 $loader" >"$out/libc.so"
   for name in m pthread dl rt; do cp "$out/libc.so" "$out/lib$name.so"; done
 }
 
@@ -90,10 +99,10 @@ make_xlsxwriter() {
   for file in "$source"/src/*.c "$source"/third_party/minizip/{ioapi,zip}.c "$source"/third_party/{md5/md5,dtoa/emyg_dtoa}.c; do
     printf '%s\0' "$file"
   done | xargs -0 -P "$(nproc)" -I{} sh -c \
-    'cc -O2 -fPIC -DUSE_STANDARD_TMPFILE -DUSE_DTOA_LIBRARY -ffile-prefix-map="$1"=. -I"$1/include" -c "$2" \
-       -o "$1/objects/$(basename "$2" .c).o" 2>>"$1/log"' sh "$source" {} ||
+    '"$3" -O2 -fPIC -DUSE_STANDARD_TMPFILE -DUSE_DTOA_LIBRARY -ffile-prefix-map="$1"=. -I"$1/include" -c "$2" \
+       -o "$1/objects/$(basename "$2" .c).o" 2>>"$1/log"' sh "$source" {} "$compiler" ||
     { tail -n 5 "$source/log" >&2; fail "libxlsxwriter could not be compiled"; }
-  ar rcD "$out/lib/libxlsxwriter.a" "$source"/objects/*.o
+  "$archiver" rcD "$out/lib/libxlsxwriter.a" "$source"/objects/*.o
   cp -r "$source/include/." "$out/include"
   printf 'Name: xlsxwriter\nDescription: files for Excel\nVersion: %s\nLibs: -L${pcfiledir}/.. -lxlsxwriter\nLibs.private: -lz\nCflags: -I${pcfiledir}/../../include\n' \
     "$(pinned libxlsxwriter 3)" >"$out/lib/pkgconfig/xlsxwriter.pc"
@@ -105,7 +114,8 @@ make_tbb() {
   { cmake -S "$source" -B "$source/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DBUILD_SHARED_LIBS=OFF -DTBB_TEST=OFF \
       -DTBB_STRICT=OFF -DTBBMALLOC_BUILD=OFF -DTBB_DISABLE_HWLOC_AUTOMATIC_SEARCH=ON -DTBB_DIR= \
       -DCMAKE_POSITION_INDEPENDENT_CODE=ON -DCMAKE_CXX_FLAGS="-ffile-prefix-map=$source=. -fvisibility=hidden" \
-      -DCMAKE_INSTALL_PREFIX="$work/result" -DCMAKE_INSTALL_LIBDIR=lib &&
+      -DCMAKE_INSTALL_PREFIX="$work/result" -DCMAKE_INSTALL_LIBDIR=lib \
+      "${cmake_options[@]}" &&
     cmake --build "$source/build" && cmake --install "$source/build"; } >"$work/tbb.log" 2>&1 ||
     { tail -n 5 "$work/tbb.log" >&2; fail "TBB could not be compiled"; }
 }

@@ -17,7 +17,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 # Of the C library and the kernel only names are used: nothing of them is inside.
-ONLY_LINKED = ("libc6-dev", "linux-libc-dev")
+ONLY_LINKED = ("libc6-dev", "linux-libc-dev", "libc6-dev-arm64-cross", "linux-libc-dev-arm64-cross")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,9 +52,17 @@ def opened_files(build):
     return sorted(f for f in files if f.startswith("/") and not f.startswith(ours))
 
 
+def installed_name(file):
+    """A file of setup/sysroot.sh, by the name that it has where its package is installed here."""
+    if "/sysroot-" not in file:
+        return file
+    return re.sub(r"^.*/sysroot-[^/]*/[^/]*", "", file).replace("aarch64-linux", "x86_64-linux")
+
+
 def debian_packages(files):
     """Names of the packages that own the files."""
     names = set()
+    files = map(installed_name, files)
     system = [f for f in files if f.startswith(("/usr/", "/lib/"))]
     found = subprocess.run(
         ["dpkg-query", "-S", *system], capture_output=True, text=True, check=False
@@ -107,11 +115,11 @@ def pinned_parts(files):
     return parts
 
 
-def duckdb_part():
+def duckdb_part(files):
     """The shared library that setup/duckdb.sh fetched from npm."""
-    lines = (ROOT / "setup/duckdb.lock").read_text().splitlines()
-    (words,) = [line.split() for line in lines if line.startswith("library  x86_64")]
-    package, version = words[2:4]
+    cpu = "aarch64" if any("/sysroot-" in file for file in files) else "x86_64"
+    lines = [line.split() for line in (ROOT / "setup/duckdb.lock").read_text().splitlines()]
+    ((package, version),) = [words[2:4] for words in lines if words[:2] == ["library", cpu]]
     folder = Path(output(str(ROOT / "setup/duckdb.sh"), "--where").strip())
     notice = (folder / "LICENSE").read_text(errors="replace")
     return Part("duckdb", version, "MIT", npm_source(package, version), notice)
@@ -142,7 +150,7 @@ def find_parts(build):
     for package in debian_packages(files):
         part = debian_part(package)
         parts.setdefault(part.name, part)
-    for part in (*pinned_parts(files), duckdb_part(), *page_parts(build)):
+    for part in (*pinned_parts(files), duckdb_part(files), *page_parts(build)):
         parts[part.name] = part
     silent = [part.name for part in parts.values() if not part.notice.strip()]
     if silent:

@@ -38,10 +38,16 @@ def output(*command, **options):
     return done.stdout
 
 
-def setting(build, name):
+def setting(build, name, default=None):
     """The value of a variable in the build's CMake cache."""
-    (value,) = re.findall(rf"(?m)^{name}:\w+=(.*)$", (build / "CMakeCache.txt").read_text())
-    return value
+    values = re.findall(rf"(?m)^{name}:\w+=(.*)$", (build / "CMakeCache.txt").read_text())
+    return values[0] if values or default is None else default
+
+
+def processor(program):
+    """The processor that an ELF file is for, as `uname -m` names it."""
+    machine = int.from_bytes(program.read_bytes()[18:20], "little")
+    return {62: "x86_64", 183: "aarch64"}[machine]
 
 
 def commit_time():
@@ -63,6 +69,9 @@ def raw_wheel(build, folder):
         f"cmake.define.SONDE_BUILD_TESTS={setting(build, 'SONDE_BUILD_TESTS')}",
         f"cmake.define.SONDE_PORTABLE={setting(build, 'SONDE_PORTABLE')}",
     )
+    toolchain = setting(build, "CMAKE_TOOLCHAIN_FILE", default="")
+    if toolchain:
+        settings += (f"cmake.define.CMAKE_TOOLCHAIN_FILE={toolchain}",)
     pip = (sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check")
     flags = ("--no-deps", "--no-build-isolation", "--wheel-dir", folder)
     settings = [f"--config-settings={setting}" for setting in settings]
@@ -75,10 +84,10 @@ def needed_glibc(files):
     """The newest version of the C library that a file takes a symbol of, as (major, minor)."""
     newest = (2, 17)
     for file in files:
-        text = output("objdump", "-p", file)
-        for major, minor in re.findall(r"GLIBC_(\d+)\.(\d+)", text):
+        text = output("readelf", "--wide", "--dynamic", "--version-info", file)
+        for major, minor in re.findall(r"Name: GLIBC_(\d+)\.(\d+)", text):
             newest = max(newest, (int(major), int(minor)))
-        names = set(re.findall(r"NEEDED +(\S+)", text))
+        names = set(re.findall(r"\(NEEDED\).*\[(.*)\]", text))
         foreign = {n for n in names - SYSTEM_LIBRARIES if not any(f.name == n for f in files)}
         if foreign:
             sys.exit(f"{file.name} needs {', '.join(sorted(foreign))}, which the wheel lacks")
@@ -122,7 +131,8 @@ def retag(wheel, platform, out):
 def main():
     build, out = Path(sys.argv[1]).resolve(), Path(sys.argv[2])
     out.mkdir(parents=True, exist_ok=True)
-    for old in (*out.glob("sonde-*.whl"), *out.glob("sonde-*.cdx.json")):
+    cpu = processor(build / "bin/sonde")
+    for old in out.glob(f"sonde-*{cpu}*"):
         old.unlink()
     materials = out / "sonde.cdx.json"
     print(
@@ -137,9 +147,8 @@ def main():
         major, minor = needed_glibc(elf_files(unpacked))
         if setting(build, "SONDE_PORTABLE") == "ON" and (major, minor) > (2, 28):
             sys.exit(f"a file of the wheel needs glibc {major}.{minor}; it was to run with 2.28")
-        cpu = os.uname().machine
         made = retag(wheel, f"manylinux_{major}_{minor}_{cpu}", out)
-    materials.rename(out / f"{made.name.split('-py3-')[0]}.cdx.json")
+    materials.rename(out / f"{made.stem}.cdx.json")
     print(f"{made}: {made.stat().st_size / 1e6:.1f} MB, for glibc {major}.{minor} and newer")
 
 
