@@ -69,3 +69,41 @@ def test_every_command_says_the_same(kernel, op, communicates, run_sonde, tmp_pa
     compared = run_sonde("compare", "-d", longer, "-bp", trace, "-o", tmp_path / "cmp").stdout
     cause = "communication that nothing hides" in compared
     assert cause is communicates, compared
+
+
+USERS = """
+kernels:
+  my_one_shot_sum: allreduce
+never: [my_one_shot_sum_softmax]
+"""
+
+
+@pytest.mark.parametrize(
+    ("kernel", "communicates"),
+    [("void mine::my_one_shot_sum<float>(int)", True),
+     ("void mine::my_one_shot_sum_softmax<float>(int)", False)],
+)  # fmt: skip
+def test_names_of_users_are_known(kernel, communicates, run_sonde, tmp_path):
+    """A trace that was imported without the file is imported again with it, and the other way."""
+    trace = write(tmp_path / "rank0.pt.trace.json", kernel, "mine::op")
+    names = tmp_path / "names.yaml"
+    names.write_text(USERS, encoding="utf-8")
+
+    def exposed_us(**variables):
+        statement = "SELECT DISTINCT not_overlapped_ns / 1000 FROM step_trace"
+        done = run_sonde("query", trace, statement, "--format", "csv", env=variables)
+        assert done.returncode == 0, done.stderr
+        return float(done.stdout.splitlines()[1])
+
+    assert exposed_us() == 0
+    assert exposed_us(SONDE_COLLECTIVES=str(names)) == (REDUCE_US if communicates else 0)
+    assert exposed_us() == 0
+
+
+def test_file_of_names_that_is_wrong_is_refused_in_one_line(run_sonde, one_error_line, tmp_path):
+    trace = write(tmp_path / "rank0.pt.trace.json", "sum", "mine::op")
+    names = tmp_path / "names.yaml"
+    names.write_text("kernel:\n  a: allreduce\n", encoding="utf-8")
+    for path, part in ((names, "'kernel' is not known"), (tmp_path / "none.yaml", "none.yaml")):
+        done = run_sonde("query", trace, "SELECT 1", env={"SONDE_COLLECTIVES": str(path)})
+        one_error_line(done, 1, part, "SONDE_COLLECTIVES")
