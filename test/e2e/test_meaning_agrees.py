@@ -106,4 +106,4 @@ def test_file_of_names_that_is_wrong_is_refused_in_one_line(run_sonde, one_error
     names.write_text("kernel:\n  a: allreduce\n", encoding="utf-8")
     for path, part in ((names, "'kernel' is not known"), (tmp_path / "none.yaml", "none.yaml")):
         done = run_sonde("query", trace, "SELECT 1", env={"SONDE_COLLECTIVES": str(path)})
-        one_error_line(done, 1, part, "SONDE_COLLECTIVES")
+        one_error_line(done, 2, part, "SONDE_COLLECTIVES")
