@@ -1,8 +1,8 @@
 // The longest times in which a device was idle, and what the thread that launched its next
 // work did meanwhile.
 //
-//   gaps      of the overlap analysis (free), less copies and fills, between the first and the last
-//             work of a device; the longest kMostGaps of each, the longest first
+//   gaps      in which it neither computed, communicated nor copied (IdleOf), between the first and
+//             the last work of a device; the longest kMostGaps of each, the longest first
 //   thread    that of the call which launched the first task behind the gap
 //   host busy time in which it was in any slice that was recorded of it
 //   doing     the shortest of its slices that lasts at least half of the gap: what it was at. None:
@@ -108,8 +108,7 @@ DeviceGapRow Describe(const DeviceView& view, const Launches& launches, size_t d
 void RunDeviceGaps(const DeviceView& view, store::RowSink& rows) {
   const Launches launches(*view.data);
   for (size_t device = 0; device < view.devices.size(); ++device) {
-    std::vector<Interval> gaps =
-        Subtract(view.devices[device].overlap.free, CopiesOf(view, device));
+    std::vector<Interval> gaps = IdleOf(view, device);
     const auto is_longer = [](const Interval& a, const Interval& b) {
       const int64_t a_ns = a.end_ns - a.start_ns;
       const int64_t b_ns = b.end_ns - b.start_ns;

@@ -164,6 +164,15 @@ std::vector<CopyTimes> CopyTimesOf(const DeviceView& view, size_t device) {
   return times;
 }
 
+std::vector<Interval> IdleOf(const DeviceView& view, size_t device) {
+  const Overlap& overlap = view.devices[device].overlap;
+  const std::vector<Interval> at_work =
+      Unite(Unite(overlap.computing, overlap.communication), CopiesOf(view, device));
+  if (at_work.empty()) return {};
+  const Interval all = {at_work.front().start_ns, at_work.back().end_ns};
+  return Subtract({&all, 1}, at_work);
+}
+
 std::vector<CopySum> SumCopies(const DeviceView& view) {
   const std::vector<Work> meanings = MeaningsOf(*view.data);
   std::vector<std::string_view> directions;

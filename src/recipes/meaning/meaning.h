@@ -44,6 +44,10 @@ std::vector<CopyTimes> CopyTimesOf(const DeviceView& view, size_t device);
 // When a device copied or filled memory, whatever else it did meanwhile; merged.
 std::vector<Interval> CopiesOf(const DeviceView& view, size_t device);
 
+// When a device did nothing at all between the first and the last of its work: it neither computed,
+// communicated nor copied. Merged.
+std::vector<Interval> IdleOf(const DeviceView& view, size_t device);
+
 // Copies of all devices by direction, the longest sum first.
 struct CopySum {
   std::string_view direction;

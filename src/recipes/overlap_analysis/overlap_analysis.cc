@@ -28,8 +28,8 @@ namespace {
   C(process_id, Opt, "", KeyOf("process"), "process that the device is of")                      \
   C(device_id, Int, "", KeyOf("device"), "number of the device in its process")                  \
   C(type, Text, "", KeyOf("overlap"),                                                            \
-    "Computing, Communication, Communication(Not Overlapped), Free, and the two parts of Free: " \
-    "Copying and Idle")                                                                          \
+    "Computing, Communication, Communication(Not Overlapped), Free (neither), Copying (nothing " \
+    "else), Idle (none of the three)")                                                           \
   C(start_ns, Int, "ns", kLabel, "begin, of the Unix epoch")                                     \
   C(end_ns, Int, "ns", kLabel, "end, of the Unix epoch")
 SONDE_RESULT(OverlapRecord, kOverlapAnalysis, "overlap_analysis", SONDE_COLUMNS_OVERLAP,
@@ -48,10 +48,10 @@ void RunOverlapAnalysis(const DeviceView& view, store::RowSink& rows) {
     write("Communication", device.overlap.communication);
     write("Communication(Not Overlapped)", device.overlap.not_overlapped);
     write("Free", device.overlap.free);
-    const std::vector<Interval> copies = CopiesOf(view, i);
-    const std::vector<Interval> idle = Subtract(device.overlap.free, copies);
-    write("Copying", Subtract(device.overlap.free, idle));
-    write("Idle", idle);
+    const std::vector<Interval> busy =
+        Unite(device.overlap.computing, device.overlap.communication);
+    write("Copying", Subtract(CopiesOf(view, i), busy));
+    write("Idle", IdleOf(view, i));
   }
 }
 
