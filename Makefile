@@ -173,6 +173,12 @@ test-families: build ## Compare pairs of real models with planted changes (trans
 test-engine: build ## Run every mode of `sonde cluster` on Ray and Dask, with workers killed on the way (a sample is in `make test`)
 	@SONDE_THOROUGH=1 SONDE_ENGINE_PYTHON=$$(setup/python.sh engine) $(PYTHON_TEST) -m pytest -q -o addopts=-ra test/engine
 
+.PHONY: test-graph
+test-graph: build ## Record compiled models (transformers of `make setup-vllm`), and count how much of their kernels' time has a module
+	@mkdir -p build/graph
+	@SONDE_HOME=build/$(PRESET) OMP_NUM_THREADS=1 $$(setup/python.sh vllm) \
+	  test/graph/count_modules.py build/graph build/$(PRESET)/bin/sonde
+
 .PHONY: test-torch-versions
 test-torch-versions: build ## Run the adapter's tests on torch 2.4 to the newest, an environment each (KEEP=1 keeps them)
 	@PRESET=$(PRESET) python3 test/torch_versions/run.py
