@@ -47,7 +47,7 @@ it.skipIf(data === "")(
       const cells = (await rows.first().innerText()).split("\n");
       expect(cells[0]).toBe(first!.cause);
       expect(cells).toContain(formatDuration(first!.diff_ms * 1e6));
-      await expect.poll(() => page.getByTestId("compare-stages").locator(".grid-row").count()).toBe(4);
+      await expect.poll(() => page.getByTestId("compare-stages").locator(".grid-row").count()).toBe(5);
       await expect.poll(() => page.getByTestId("compare-sentences").locator("li").count()).toBeGreaterThan(1);
 
       await page.getByRole("button", { name: "Tree", exact: true }).click();
