@@ -31,6 +31,7 @@ export const STAGES: Readonly<Record<string, TextKey>> = {
   computing: "compare.computing",
   communication: "compare.communication",
   free: "compare.free",
+  outside: "compare.outside",
   program: "compare.program",
 };
 
