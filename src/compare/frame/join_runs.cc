@@ -39,7 +39,8 @@ class Joiner {
   // A run without steps is one.
   static void CountAsStep(Side& run) {
     if (!run.steps.empty() || run.IsEmpty()) return;
-    run.steps.push_back({.step_id = 0, .begin_ns = FirstOf(run), .end_ns = LastOf(run)});
+    run.steps.push_back(
+        {.step_id = 0, .begin_ns = FirstOf(run), .end_ns = LastOf(run), .device = run.device});
   }
 
   static int64_t FirstOf(const Side& side) {
