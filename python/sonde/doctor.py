@@ -72,12 +72,25 @@ def _version_of(package: str) -> Optional[str]:
 
 
 def _import_torch() -> "tuple[Any, Optional[str]]":
+    # An installed torch_npu would be loaded with it, and fails without CANN: a finding of its own.
+    os.environ.setdefault("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
     try:
         import torch
 
         return torch, None
     except Exception as problem:  # a broken installation raises anything
         return None, f"{type(problem).__name__}: {problem}"
+
+
+def _torch_npu_error(torch: Any) -> Optional[str]:
+    """Why an installed torch_npu cannot be imported; None where it can or is not installed."""
+    if torch is None or not _is_installed("torch_npu"):
+        return None
+    try:
+        importlib.import_module("torch_npu")
+        return None
+    except Exception as problem:  # of the loader, of CANN's own checks
+        return f"{type(problem).__name__}: {problem}"
 
 
 def _torch(torch: Any, error: Optional[str]) -> Optional[dict[str, Any]]:
@@ -254,6 +267,7 @@ def examine() -> dict[str, Any]:
                 "implementation": platform.python_implementation(),
             },
             "start_up_hook": _start_up_hook(),
+            "torch_npu_error": _torch_npu_error(torch),  # first: it shows torch its devices
             "torch": _torch(torch, error),
             "mindspore": _mindspore(mindspore, problem),
             "packages": {name: _version_of(name) for name in _PACKAGES},
@@ -320,6 +334,9 @@ def _print_for_people(found: dict[str, Any]) -> None:
     else:
         state = torch["error"] or ("" if torch["supported"] else "too old, 2.4 is the oldest")
         print(f"torch      {torch['version']} {torch['path']} {state}".rstrip())
+    if found["torch_npu_error"]:
+        print(f"torch_npu  cannot be imported: {found['torch_npu_error']}")
+        print("           remedy: install CANN, or `sonde run --provide torch_npu -- ...`")
     mindspore = found["mindspore"]
     if mindspore is not None:
         state = mindspore["error"] or ("" if mindspore["supported"] else "not known")

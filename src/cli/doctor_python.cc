@@ -220,6 +220,13 @@ std::vector<Finding> ExplainPython(const JsonValue& report) {
   const JsonValue mindspore = report["mindspore"];
   findings.push_back(ExplainTorch(report["torch"], !mindspore.IsNull()));
   if (!mindspore.IsNull()) findings.push_back(ExplainMindspore(mindspore));
+  if (const std::string error = Text(report, "torch_npu_error"); !error.empty()) {
+    findings.push_back({.grade = Grade::kNote,
+                        .subject = "torch_npu",
+                        .text = Concat("is installed and cannot be imported: ", error),
+                        .remedy = "install CANN, or run the program on the CPU by `sonde run "
+                                  "--provide torch_npu`"});
+  }
   ExplainPackages(report["packages"], findings);
   ExplainAccelerators(report, findings);
   findings.push_back(ExplainLibrary("Recorder", report["recorder"]));

@@ -55,6 +55,15 @@ TEST(Doctor, HealthyPythonHasNoComplaint) {
   EXPECT_THAT(screen, Not(HasSubstr("remedy")));
 }
 
+TEST(Doctor, ATorchNpuWithoutCannIsNamed) {
+  const auto findings = ExplainWith(
+      R"("packages")", R"("torch_npu_error": "ImportError: libhccl.so: no such file", "packages")");
+  const std::string screen = RenderDoctor("title", findings);
+  EXPECT_THAT(screen, HasSubstr("libhccl.so"));
+  EXPECT_THAT(screen, HasSubstr("--provide torch_npu"));
+  EXPECT_LT(Worst(findings), Grade::kFailure);
+}
+
 constexpr std::string_view kMindspore = R"("mindspore": {"version": "2.10.0", "path": "/m",
   "supported": true, "error": null}, "mindspore_adapter": {"path": "/h/lib/libsonde_mindspore.so",
   "checks": [{"name": "memory", "ok": true, "detail": "8 entries"}]}, "profilers")";

@@ -1,5 +1,7 @@
 """`sonde run --provide torch_npu`: programs written for an NPU run to their end without one."""
 
+import sys
+
 import pytest
 from conftest import query
 
@@ -182,3 +184,42 @@ def test_both_packages(run):
     """Values are dumped, and the profiler's names are there."""
     done = run("import torch_npu, msprobe\nprint('ran')", "--provide", "msprobe,torch_npu")
     assert (done.returncode, done.stdout) == (0, "ran\n"), done.stderr
+
+
+# As pip installs it: torch calls what its entry point names, and its libraries need CANN's.
+WITHOUT_CANN = "raise ImportError('libhccl.so: cannot open shared object file')\n"
+
+
+@pytest.fixture(name="installed")
+def install_without_cann(tmp_path):
+    """A folder with a torch_npu that needs CANN; prepared interpreters have torch already."""
+    folder = tmp_path / "site"
+    info = folder / "torch_npu-2.13.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: torch_npu\nVersion: 2.13.0\n")
+    (info / "entry_points.txt").write_text("[torch.backends]\ntorch_npu = torch_npu:_autoload\n")
+    (folder / "torch_npu").mkdir()
+    (folder / "torch_npu" / "__init__.py").write_text(WITHOUT_CANN)
+    return {"PYTHONPATH": str(folder), "TORCH_DEVICE_BACKEND_AUTOLOAD": "1"}
+
+
+def test_torch_imports_where_torch_npu_lacks_cann(run, installed):
+    program = "import torch\nimport torch_npu\nprint(torch.ones(2).npu().sum(), torch_npu.__file__)"
+    done = run(
+        program, "--provide", "torch_npu", "--no-analyse", python=sys.executable, **installed
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("tensor(2.") and "_provide_npu" in done.stdout
+
+
+def test_without_the_switch_the_failed_import_is_explained(run, installed):
+    done = run("import torch", python=sys.executable, **installed)
+    assert done.returncode == 1
+    assert done.stderr.count("sonde run --provide torch_npu") == 1, done.stderr
+    done = run(
+        "import torch\nimport torch_npu", **{**installed, "TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}
+    )
+    assert done.returncode == 1
+    assert done.stderr.count("sonde run --provide torch_npu") == 1, done.stderr
+    done = run("raise ImportError('another')", **installed)
+    assert "--provide" not in done.stderr

@@ -34,6 +34,38 @@ def line_for(package: Optional[str]) -> str:
     return f"sonde: this Python has no {package}: {remedy}\n" if remedy else ""
 
 
+def line_for_failed(problem: BaseException) -> str:
+    """Where torch_npu is installed without CANN, its import fails, by name or at the end of that of
+    torch: one line, empty for other failures."""
+    text, seen = "", set()
+    step: Optional[BaseException] = problem
+    while step is not None and id(step) not in seen:
+        seen.add(id(step))
+        text += f"{type(step).__name__} {step}\n"
+        step = step.__cause__ or step.__context__
+    is_import = isinstance(problem, (ImportError, RuntimeError, OSError))
+    is_npu = "backend extension: torch_npu" in text or (
+        "torch_npu" in text + _frames_of(problem)
+        and any(name in text for name in ("libhccl", "libascend", "libacl", "libge_", "ASCEND"))
+    )
+    if not is_import or not is_npu:
+        return ""
+    return (
+        "sonde: torch_npu is installed, and what it needs of CANN is not: "
+        f"{_REMEDIES['torch_npu']}; TORCH_DEVICE_BACKEND_AUTOLOAD=0 imports torch without it\n"
+    )
+
+
+def _frames_of(problem: BaseException) -> str:
+    """The files of its traceback."""
+    names = []
+    step = problem.__traceback__
+    while step is not None:
+        names.append(step.tb_frame.f_code.co_filename)
+        step = step.tb_next
+    return "\n".join(names)
+
+
 def run_as_module() -> Optional[str]:
     """The package of ``python -m package.module`` where that could not be found."""
     words = iter(getattr(sys, "orig_argv", [])[1:])

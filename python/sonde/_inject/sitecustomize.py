@@ -185,8 +185,19 @@ def _explain_missing_packages():
         usual(kind, problem, traceback)
         if issubclass(kind, ModuleNotFoundError):
             _explain_missing(problem.name)
+        else:
+            _explain_failed(problem)
 
     sys.excepthook = excepthook
+
+
+def _explain_failed(problem):
+    try:
+        from sonde._inject import _missing
+
+        sys.stderr.write(_missing.line_for_failed(problem))
+    except BaseException:
+        pass  # only a notice is lost
 
 
 def _explain_missing(package=None):

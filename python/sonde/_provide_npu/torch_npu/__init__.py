@@ -19,6 +19,10 @@ _device.install(torch, npu)
 _report.log("torch_npu stands for Sonde's profiler here, and the device npu for the CPU")
 
 
+def _autoload() -> None:
+    """An installed torch_npu has torch call it at the end of its import; all is done by now."""
+
+
 def _version() -> str:
     # Its releases are those of torch.
     return torch.__version__.split("+")[0]
