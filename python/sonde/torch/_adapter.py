@@ -11,7 +11,7 @@ import threading
 from typing import Any, Optional
 
 from sonde import _native
-from sonde.torch import _compiled, _device, _kernels
+from sonde.torch import _compilation, _compiled, _device, _graphs, _kernels
 
 _lock = threading.Lock()
 _library: Optional[ctypes.PyDLL] = None
@@ -58,6 +58,8 @@ def attach() -> None:
         _library = library
         _device.attach()
         _compiled.watch()
+        _compilation.watch()
+        _graphs.watch()
         _kernels.watch(library)
         if not _report(library)["records"]["kinds"]:
             _learn_layout(library)
