@@ -1,12 +1,18 @@
 // The command `sonde`.
 #include <cstdlib>
+#include <string_view>
 
 #include "base/host/sqlite_reader.h"
 #include "cli/commands.h"
 #include "cli/crash_report.h"
+#include "store/statement_server.h"
 
 int main(int argc, char** argv) {
   using sonde::cli::Context;
+  // First, since a crash there is reported by the program that started it.
+  if (argc > 1 && std::string_view(argv[1]) == sonde::store::kStatementsArgument) {
+    return sonde::store::ServeStatements();
+  }
   sonde::cli::ReportCrashes();
   sonde::base::LeaveSqliteMemoryUncounted();
   sonde::Result<std::string> self = sonde::cli::SelfPath();

@@ -36,6 +36,7 @@ CLI::Validator Size() {
 }  // namespace
 
 void AddStatementLimits(CLI::App& app, const char* whose, store::StatementLimits& limits) {
+  limits.program = "/proc/self/exe";  // a crash or a limit ends a statement and not the command
   app.add_option("--max-memory", limits.memory_bytes,
                  Concat("Memory for ", whose,
                         ", as 4GB; the rest goes to temporary files (default: half of the "

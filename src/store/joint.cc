@@ -15,6 +15,7 @@
 #include "store/schema_check.h"
 #include "store/schema_template.h"
 #include "store/sql_text.h"
+#include "store/statement_process.h"
 #include "store/statement_watch.h"
 #include "store/user_statements.h"
 
@@ -180,21 +181,42 @@ JointStore::~JointStore() = default;
 
 Result<std::unique_ptr<JointStore>> JointStore::Open(const std::vector<StoreFile>& files,
                                                      Columns columns, const JointOptions& options) {
-  SONDE_ASSIGN_OR_RETURN(auto database, internal::OpenDatabase(":memory:", internal::Use::kUnlocked,
-                                                               {.threads = options.threads}));
-  SONDE_ASSIGN_OR_RETURN(const auto connection, internal::Connect(*database));
-  if (columns == Columns::kOwn) {
-    CHECK(IsSingle(files), "only a store by itself has columns of its own");
+  CHECK(columns == Columns::kLeading || IsSingle(files),
+        "only a store by itself has columns of its own");
+  std::unique_ptr<JointStore> joint(new JointStore(nullptr));
+  joint->limits_ = options.limits;
+  if (!options.limits.program.empty()) {
+    using View = internal::StatementPlan::View;
+    SONDE_ASSIGN_OR_RETURN(joint->processes_,
+                           internal::StatementProcesses::Open(
+                               {.view = columns == Columns::kOwn ? View::kOwn : View::kLeading,
+                                .files = files,
+                                .threads = options.threads,
+                                .limits = options.limits,
+                                .reads_files = options.reads_files}));
+    return joint;
+  }
+  SONDE_ASSIGN_OR_RETURN(joint->database_, internal::OpenJoint(files, columns, options, nullptr));
+  return joint;
+}
+
+Result<std::unique_ptr<internal::Database>> internal::OpenJoint(
+    const std::vector<StoreFile>& files, JointStore::Columns columns, const JointOptions& options,
+    std::unique_ptr<base::PrivateFolder> spill) {
+  auto database = std::make_unique<Database>();
+  database->spill = std::move(spill);
+  SONDE_RETURN_IF_ERROR(
+      OpenInto(":memory:", Use::kUnlocked, {.threads = options.threads}, *database));
+  SONDE_ASSIGN_OR_RETURN(const auto connection, Connect(*database));
+  if (columns == JointStore::Columns::kOwn) {
     SONDE_RETURN_IF_ERROR(Attach(*connection, files.front(), "store"));
     database->is_attached = true;  // from now on connections see its content
   } else {
-    SONDE_RETURN_IF_ERROR(internal::JoinStores(*connection, files, false));
+    SONDE_RETURN_IF_ERROR(JoinStores(*connection, files, false));
   }
   SONDE_RETURN_IF_ERROR(
-      internal::LimitStatements(*connection, options.limits.memory_bytes, options.reads_files));
-  std::unique_ptr<JointStore> joint(new JointStore(std::move(database)));
-  joint->limits_ = options.limits;
-  return joint;
+      LimitStatements(*connection, options.limits.memory_bytes, options.reads_files));
+  return database;
 }
 
 Result<std::unique_ptr<JointStore>> JointStore::OpenPack(const std::string& path,
@@ -212,21 +234,30 @@ Result<std::unique_ptr<JointStore>> JointStore::OpenPack(const std::string& path
 }
 
 Status JointStore::Offer(std::shared_ptr<const MadeTables> made) const {
+  if (processes_ != nullptr) return processes_->Offer(std::move(made));
   return internal::OfferTables(*database_, std::move(made));
 }
 
 Result<ResultTable> JointStore::Query(const std::string& sql) const {
-  return internal::Query(*database_, sql);
+  if (processes_ == nullptr) return internal::Query(*database_, sql);
+  return internal::Collect([&](const auto& begin, const auto& consume) {
+    return processes_->Run(sql, internal::Asker::kSonde, begin, consume, nullptr);
+  });
 }
 
 Status JointStore::Scan(const std::string& sql,
                         const std::function<Status(const Chunk&)>& consume) const {
-  return internal::Scan(*database_, sql, consume);
+  if (processes_ == nullptr) return internal::Scan(*database_, sql, consume);
+  const auto begin = [](const std::vector<QueryColumn>&) { return Status(); };
+  return processes_->Run(sql, internal::Asker::kSonde, begin, consume, nullptr);
 }
 
 Status JointStore::ScanWithColumns(
     const std::string& sql, const std::function<Status(const std::vector<QueryColumn>&)>& begin,
     const std::function<Status(const Chunk&)>& consume) const {
+  if (processes_ != nullptr) {
+    return processes_->Run(sql, internal::Asker::kUser, begin, consume, nullptr);
+  }
   return internal::Watched(limits_, nullptr, [&](Cancellation* cancellation) {
     return internal::RunStatement(*database_, sql, internal::Asker::kUser, begin, consume,
                                   cancellation);
@@ -234,6 +265,7 @@ Status JointStore::ScanWithColumns(
 }
 
 Status JointStore::WriteParquet(const std::string& sql, const std::string& path) const {
+  if (processes_ != nullptr) return processes_->WriteParquet(sql, path, nullptr);
   return internal::Watched(limits_, nullptr, [&](Cancellation* cancellation) {
     return internal::WriteParquetTo(*database_, sql, path, cancellation);
   });

@@ -21,6 +21,9 @@ namespace sonde::store {
 
 class Cancellation;
 class MadeTables;
+namespace internal {
+class StatementProcesses;
+}
 
 // The labels of a trace in the tables of several.
 struct TraceLabel {
@@ -43,6 +46,9 @@ struct StoreFile {
 struct StatementLimits {
   int64_t memory_bytes = 0;  // 0: half of the limit of this process
   int64_t max_seconds = 0;   // then it is cancelled; 0: any
+  // The program that runs each in a process of its own (statement_server.h); empty: they run in
+  // this process, where a crash ends it and a function may exceed the limits for a while.
+  std::string program = {};
 };
 
 struct JointOptions {
@@ -84,7 +90,8 @@ class JointStore final : public Queryable {
 
  private:
   explicit JointStore(std::unique_ptr<internal::Database> database);
-  std::unique_ptr<internal::Database> database_;
+  std::unique_ptr<internal::Database> database_;  // null: processes have it open
+  std::unique_ptr<internal::StatementProcesses> processes_;
   StatementLimits limits_;
   int64_t source_stamp_ = 0;
 };

@@ -23,8 +23,12 @@ namespace sonde::store {
 std::string_view Chunk::Text(size_t column, size_t row) const {
   CHECK(columns_[column].type == ValueType::kText, "column is not text: cast in the query");
   if (IsNull(column, row)) return {};  // the value there is arbitrary
-  auto* text = static_cast<duckdb_string_t*>(columns_[column].data) + row;
-  return {duckdb_string_t_data(text), duckdb_string_t_length(*text)};
+  // Read here and not by the library, which a program that gets its rows from a process (see
+  // statement_process.h) does not load.
+  const auto& value = (static_cast<const duckdb_string_t*>(columns_[column].data) + row)->value;
+  const size_t length = value.inlined.length;
+  const bool is_inlined = length <= sizeof(value.inlined.inlined);
+  return {is_inlined ? value.inlined.inlined : value.pointer.ptr, length};
 }
 
 namespace {
@@ -423,6 +427,12 @@ Status internal::Scan(const Database& database, const std::string& sql,
 }
 
 Result<ResultTable> internal::Query(const Database& database, const std::string& sql) {
+  return Collect([&](const auto& begin, const auto& consume) {
+    return RunStatement(database, sql, Asker::kSonde, begin, consume, nullptr);
+  });
+}
+
+Result<ResultTable> internal::Collect(const RunRows& run) {
   std::vector<Collector> collectors;
   const auto begin = [&](const std::vector<QueryColumn>& columns) -> Status {
     for (const QueryColumn& column : columns) collectors.push_back(MakeCollector(column));
@@ -434,7 +444,7 @@ Result<ResultTable> internal::Query(const Database& database, const std::string&
     }
     return {};
   };
-  SONDE_RETURN_IF_ERROR(RunStatement(database, sql, Asker::kSonde, begin, consume, nullptr));
+  SONDE_RETURN_IF_ERROR(run(begin, consume));
   ResultTable table;
   for (Collector& collector : collectors) {
     if (!collector.any_null) collector.column.nulls.clear();

@@ -20,28 +20,12 @@ using Clock = std::chrono::steady_clock;
 
 enum class Excess : uint8_t { kNone, kTime, kMemory };
 
-// Memory of the process without mapped files.
-int64_t HeldBytes() {
-  const auto text = base::ReadFile("/proc/self/statm");
-  if (!text.ok()) return 0;
-  const auto pages = base::Split(*text, ' ');
-  const auto number = [&](size_t i) {
-    return pages.size() > i ? base::ParseInt64(pages[i]).value_or(0) : 0;
-  };
-  return (number(1) - number(2)) * ::sysconf(_SC_PAGESIZE);
-}
-
-// Other threads allocate, too, and allocators keep freed memory: a small excess is tolerated.
-int64_t Threshold(const StatementLimits& limits) {
-  constexpr int64_t kLittle = int64_t{64} << 20;
-  const int64_t most = MostMemory(limits.memory_bytes);
-  return HeldBytes() + most + most / 4 + kLittle;
-}
-
 class Watch {
  public:
   Watch(const StatementLimits& limits, Cancellation& cancellation)
-      : limits_(limits), most_bytes_(Threshold(limits)), cancellation_(cancellation) {}
+      : limits_(limits),
+        most_bytes_(HeldBytes(0) + MemorySlack(limits)),
+        cancellation_(cancellation) {}
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
   ~Watch() { End(); }
@@ -62,7 +46,7 @@ class Watch {
     if (limits_.max_seconds > 0 && time >= std::chrono::seconds(limits_.max_seconds)) {
       return Excess::kTime;
     }
-    return HeldBytes() > most_bytes_ ? Excess::kMemory : Excess::kNone;
+    return HeldBytes(0) > most_bytes_ ? Excess::kMemory : Excess::kNone;
   }
   void Look() {
     constexpr auto kOften = std::chrono::milliseconds(20);
@@ -98,6 +82,35 @@ int64_t MostMemory(int64_t wanted_bytes) {
   return most / 2;
 }
 
+int64_t MemorySlack(const StatementLimits& limits) {
+  constexpr int64_t kLittle = int64_t{64} << 20;
+  const int64_t most = MostMemory(limits.memory_bytes);
+  return most + most / 4 + kLittle;
+}
+
+int64_t HeldBytes(int pid) {
+  const auto text = base::ReadFile(pid == 0 ? "/proc/self/statm"
+                                            : Concat("/proc/", std::to_string(pid), "/statm"));
+  if (!text.ok()) return 0;
+  const auto pages = base::Split(*text, ' ');
+  const auto number = [&](size_t i) {
+    return pages.size() > i ? base::ParseInt64(pages[i]).value_or(0) : 0;
+  };
+  return (number(1) - number(2)) * ::sysconf(_SC_PAGESIZE);
+}
+
+Status ExceedsMemory(std::string_view detail) {
+  return base::ResourceExhaustedError(
+      Concat("the statement exceeds its memory limit: --max-memory SIZE raises it",
+             detail.empty() ? "" : Concat(" (", detail, ")")));
+}
+
+Status TookTooLong(const StatementLimits& limits) {
+  return base::CancelledError(Concat("the statement was cancelled after ",
+                                     std::to_string(limits.max_seconds),
+                                     " s: --max-seconds N raises the limit"));
+}
+
 Status Watched(const StatementLimits& limits, Cancellation* cancellation,
                const std::function<Status(Cancellation*)>& statement) {
   Cancellation own;
@@ -108,14 +121,9 @@ Status Watched(const StatementLimits& limits, Cancellation* cancellation,
   const bool is_large = status.code() == base::StatusCode::kResourceExhausted;
   const bool was_ended = status.code() == base::StatusCode::kCancelled;
   if (is_large || (was_ended && excess == Excess::kMemory)) {
-    return base::ResourceExhaustedError(
-        Concat("the statement exceeds its memory limit: --max-memory SIZE raises it",
-               is_large ? Concat(" (", status.message(), ")") : ""));
+    return ExceedsMemory(is_large ? status.message() : "");
   }
-  if (!was_ended || excess != Excess::kTime) return status;
-  return base::CancelledError(Concat("the statement was cancelled after ",
-                                     std::to_string(limits.max_seconds),
-                                     " s: --max-seconds N raises the limit"));
+  return was_ended && excess == Excess::kTime ? TookTooLong(limits) : status;
 }
 
 }  // namespace sonde::store::internal

@@ -6,7 +6,9 @@
 // and kResourceExhausted name the limit and the option that raises it.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <string_view>
 
 #include "store/user_statements.h"
 
@@ -18,5 +20,14 @@ Status Watched(const StatementLimits& limits, Cancellation* cancellation,
 
 // Memory limit of statements: the given one, or half of the limit of this process.
 int64_t MostMemory(int64_t wanted_bytes);
+// How much a process may grow during a statement: other threads allocate, too, and allocators keep
+// freed memory, so a small excess is tolerated.
+int64_t MemorySlack(const StatementLimits& limits);
+// Memory of a process without mapped files; 0: this one.
+int64_t HeldBytes(int pid);
+
+// `detail`: the database's own words, or empty.
+Status ExceedsMemory(std::string_view detail);
+Status TookTooLong(const StatementLimits& limits);
 
 }  // namespace sonde::store::internal

@@ -12,6 +12,7 @@
 #include "store/joint.h"
 #include "store/made_tables.h"
 #include "store/sql_text.h"
+#include "store/statement_process.h"
 #include "store/statement_watch.h"
 
 namespace sonde::store {
@@ -46,29 +47,45 @@ Status internal::LimitStatements(Connection& connection, int64_t memory_bytes, b
   return connection.Execute("SET lock_configuration = true");
 }
 
-UserStatements::UserStatements(std::unique_ptr<internal::Database> database,
-                               const StatementLimits& limits)
-    : database_(std::move(database)), limits_(limits) {}
+UserStatements::UserStatements(const StatementLimits& limits) : limits_(limits) {}
 
 UserStatements::~UserStatements() = default;
 
 Result<std::unique_ptr<UserStatements>> UserStatements::Open(const std::vector<StoreFile>& files,
                                                              int threads,
                                                              const StatementLimits& limits) {
+  std::unique_ptr<UserStatements> statements(new UserStatements(limits));
+  if (!limits.program.empty()) {
+    SONDE_ASSIGN_OR_RETURN(
+        statements->processes_,
+        internal::StatementProcesses::Open({.files = files, .threads = threads, .limits = limits}));
+    return statements;
+  }
+  SONDE_ASSIGN_OR_RETURN(auto spill, base::PrivateFolder::Make("statements"));
+  SONDE_ASSIGN_OR_RETURN(
+      statements->database_,
+      internal::OpenForUser(files, threads, limits.memory_bytes, std::move(spill)));
+  return statements;
+}
+
+Result<std::unique_ptr<internal::Database>> internal::OpenForUser(
+    const std::vector<StoreFile>& files, int threads, int64_t memory_bytes,
+    std::unique_ptr<base::PrivateFolder> spill) {
   SONDE_RETURN_IF_ERROR(LoadDuckDb());
-  auto database = std::make_unique<internal::Database>();
+  auto database = std::make_unique<Database>();
+  database->spill = std::move(spill);
   if (duckdb_open(":memory:", &database->handle) == DuckDBError) {
     return base::InternalError("cannot open a database in memory");
   }
-  SONDE_ASSIGN_OR_RETURN(const auto connection, internal::Connect(*database));
+  SONDE_ASSIGN_OR_RETURN(const auto connection, Connect(*database));
   // Statements may always use the folder of temporary files: it is a private one.
-  SONDE_ASSIGN_OR_RETURN(database->spill, base::PrivateFolder::Make("statements"));
-  SONDE_RETURN_IF_ERROR(
-      Prepare(*connection, files, threads, limits.memory_bytes, database->spill->path()));
-  return std::unique_ptr<UserStatements>(new UserStatements(std::move(database), limits));
+  SONDE_RETURN_IF_ERROR(Prepare(*connection, files, threads, memory_bytes,
+                                database->spill == nullptr ? "" : database->spill->path()));
+  return database;
 }
 
 Status UserStatements::Offer(std::shared_ptr<const MadeTables> made) const {
+  if (processes_ != nullptr) return processes_->Offer(std::move(made));
   return internal::OfferTables(*database_, std::move(made));
 }
 
@@ -76,6 +93,9 @@ Status UserStatements::Scan(const std::string& sql,
                             const std::function<Status(const std::vector<QueryColumn>&)>& begin,
                             const std::function<Status(const Chunk&)>& consume,
                             Cancellation* cancellation) const {
+  if (processes_ != nullptr) {
+    return processes_->Run(sql, internal::Asker::kUser, begin, consume, cancellation);
+  }
   return internal::Watched(limits_, cancellation, [&](Cancellation* watched) {
     return internal::RunStatement(*database_, sql, internal::Asker::kUser, begin, consume, watched);
   });
@@ -83,6 +103,13 @@ Status UserStatements::Scan(const std::string& sql,
 
 Result<std::string> UserStatements::WriteParquet(const std::string& sql,
                                                  Cancellation* cancellation) const {
+  if (processes_ != nullptr) {
+    SONDE_ASSIGN_OR_RETURN(std::string file, processes_->TemporaryFile(".parquet"));
+    const Status written = processes_->WriteParquet(sql, file, cancellation);
+    if (written.ok()) return file;
+    base::RemoveTree(file).IgnoreError();  // the failure above matters
+    return written;
+  }
   static std::atomic<int> next = 0;
   std::string path =
       Concat(database_->spill->path(), "/export-", std::to_string(next++), ".parquet");

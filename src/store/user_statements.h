@@ -3,7 +3,7 @@
 // than read are refused (user_sql.h).
 //
 // The public tables are those of joint.h. Threads: any; each statement has a connection of its
-// own. Errors: Status, with the database's own text.
+// own, or a process (StatementLimits::program). Errors: Status, with the database's own text.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "base/host/private_folder.h"
 #include "base/status.h"
 #include "store/joint.h"
 #include "store/store.h"
@@ -62,8 +63,9 @@ class UserStatements {
                                    Cancellation* cancellation = nullptr) const;
 
  private:
-  UserStatements(std::unique_ptr<internal::Database> database, const StatementLimits& limits);
-  std::unique_ptr<internal::Database> database_;
+  explicit UserStatements(const StatementLimits& limits);
+  std::unique_ptr<internal::Database> database_;  // null: processes have it open
+  std::unique_ptr<internal::StatementProcesses> processes_;
   const StatementLimits limits_;
 };
 
@@ -80,6 +82,20 @@ enum class Asker : uint8_t { kSonde, kUser };
 Status RunStatement(const Database& database, const std::string& sql, Asker asker,
                     const std::function<Status(const std::vector<QueryColumn>&)>& begin,
                     const std::function<Status(const Chunk&)>& consume, Cancellation* cancellation);
+
+// What UserStatements and JointStore open; `spill`: folder for temporary files, or null.
+Result<std::unique_ptr<Database>> OpenForUser(const std::vector<StoreFile>& files, int threads,
+                                              int64_t memory_bytes,
+                                              std::unique_ptr<base::PrivateFolder> spill);
+Result<std::unique_ptr<Database>> OpenJoint(const std::vector<StoreFile>& files,
+                                            JointStore::Columns columns,
+                                            const JointOptions& options,
+                                            std::unique_ptr<base::PrivateFolder> spill);
+
+// The rows that `run` passes on, as a table.
+using RunRows = std::function<Status(const std::function<Status(const std::vector<QueryColumn>&)>&,
+                                     const std::function<Status(const Chunk&)>&)>;
+Result<ResultTable> Collect(const RunRows& run);
 
 // See Queryable.
 Status Scan(const Database& database, const std::string& sql,

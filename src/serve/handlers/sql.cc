@@ -12,6 +12,7 @@ namespace sonde::serve {
 namespace {
 
 constexpr int64_t kMaxSqlRows = 100'000;
+constexpr size_t kMaxSqlBytes = size_t{512} << 20U;
 
 // Ends a scan that has given enough.
 Status Enough() { return base::OutOfRangeError("enough rows"); }
@@ -24,6 +25,8 @@ Result<HttpAnswer> HandleSql(Session& session, const HttpRequest& request) {
   limit = std::clamp<int64_t>(limit, 1, kMaxSqlRows);
   const RunningStatement statement(session, request);
   TableMessage message;
+  constexpr size_t kOfCell = 8;  // at least
+  size_t bytes = 0;
   int64_t rows = 0;
   bool enough = false;
   std::vector<bool> is_decimal;  // text that is a number
@@ -51,9 +54,15 @@ Result<HttpAnswer> HandleSql(Session& session, const HttpRequest& request) {
             } else {
               WriteCell(json, chunk, i, row);
             }
+            const bool is_text = chunk.type(i) == store::ValueType::kText;
+            bytes += kOfCell + (is_text ? chunk.Text(i, row).size() : 0);
           }
           json.EndArray();
           ++rows;
+        }
+        if (bytes > kMaxSqlBytes) {
+          return base::OutOfRangeError(
+              "more than 512 MiB: name fewer columns, or use sonde query --output FILE");
         }
         return {};
       },
