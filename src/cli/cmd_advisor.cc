@@ -1,6 +1,5 @@
 // `sonde advisor`: what to do about one run.
 #include <CLI/CLI.hpp>
-#include <cstdio>
 #include <memory>
 
 #include "advisor/advisor.h"
@@ -85,10 +84,10 @@ Result<int> Advise(const AdvisorOptions& options) {
   if (!options.agent) {
     SONDE_ASSIGN_OR_RETURN(files, advisor::Write(*report, folder));
   }
-  std::string text =
-      options.agent ? advisor::AgentLine(*report, files) + "\n" : advisor::ConsoleText(*report);
+  if (options.agent) PrintJson(advisor::AgentLine(*report, files));
+  std::string text = options.agent ? "" : advisor::ConsoleText(*report);
   for (const std::string& file : files) text += file + "\n";
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  PrintText(text);
   ReportSilences(*report);
   return HasFailures(*report) ? kExitFailure : kExitOk;
 }
@@ -96,7 +95,7 @@ Result<int> Advise(const AdvisorOptions& options) {
 Result<int> RunAdvisor(const AdvisorOptions& options) {
   auto done = Advise(options);
   if (options.agent && !done.ok()) {
-    std::fprintf(stdout, "%s\n", advisor::AgentErrorLine(done.status()).c_str());
+    PrintJson(advisor::AgentErrorLine(done.status()));
     return kExitFailure;
   }
   return done;

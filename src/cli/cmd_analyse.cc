@@ -100,7 +100,7 @@ size_t AnalyseServers(const std::vector<TraceSource>& servers, const AnalyseOpti
     own.output_folder = folders[i];
     const Result<std::string> summary = AnalyseServer(servers[i], own);
     if (summary.ok()) {
-      std::fprintf(stdout, "\n%s", summary->c_str());
+      PrintText(Concat("\n", *summary));
     } else {
       PrintError(Concat(servers[i].path, ": ", summary.status().message()));
       ++failed;
@@ -168,7 +168,7 @@ size_t AnalyseCaptures(const Part& part, const AnalyseFlags& options,
       TakeRanks(part.captures, std::move(results), cores, options.keeps_clocks);
   for (const std::string& line : job::DescribeFailures(failures)) PrintError(line);
   const std::string summary = RenderSummary(ranks);
-  std::fwrite(summary.data(), 1, summary.size(), stdout);
+  PrintText(summary);
   return failures.size();
 }
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <cstdio>
 #include <memory>
 
 #include "base/files.h"
@@ -84,17 +83,16 @@ void PrintAgentLine(const Result<Done>& done) {
     json.String(Sentences(done->result.outcome, " "));
   }
   json.EndObject();
-  std::fprintf(stdout, "%s\n", json.Take().c_str());
+  PrintJson(json.Take());
 }
 
 void PrintResult(const Done& done) {
   const std::string sentences = Sentences(done.result.outcome, "\n");
-  if (!sentences.empty()) std::fprintf(stdout, "%s\n", sentences.c_str());
+  if (!sentences.empty()) PrintText(sentences + "\n");
   if (!done.written.tables.empty()) {
-    std::fprintf(stdout, "%s: %s\n", done.written.db.c_str(),
-                 base::Join(done.written.tables, ", ").c_str());
+    PrintText(Concat(done.written.db, ": ", base::Join(done.written.tables, ", "), "\n"));
   }
-  for (const std::string& file : done.written.files) std::fprintf(stdout, "%s\n", file.c_str());
+  for (const std::string& file : done.written.files) PrintText(file + "\n");
 }
 
 void ReportOptionsWithoutEffect(const cluster::Mode& mode, const ClusterOptions& options) {

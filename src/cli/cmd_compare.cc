@@ -1,6 +1,5 @@
 // `sonde compare`: the performance of two traces, side by side.
 #include <CLI/CLI.hpp>
-#include <cstdio>
 #include <initializer_list>
 #include <memory>
 #include <string_view>
@@ -108,8 +107,8 @@ void WriteTree(const compare::Judgement& judgement, base::JsonWriter& json) {
   json.EndArray();
 }
 
-void PrintJson(const compare::Report& report, const std::vector<std::string>& files,
-               const std::vector<std::string>& failed) {
+void PrintReportJson(const compare::Report& report, const std::vector<std::string>& files,
+                     const std::vector<std::string>& failed) {
   base::JsonWriter json(nullptr, base::JsonWriter::Style::kPythonDefault);
   json.BeginObject();
   WriteStages(report.judgement, json);
@@ -125,13 +124,13 @@ void PrintJson(const compare::Report& report, const std::vector<std::string>& fi
     json.EndArray();
   }
   json.EndObject();
-  std::fprintf(stdout, "%s\n", json.Take().c_str());
+  PrintJson(json.Take());
 }
 
 void PrintTable(const compare::Report& report, const std::vector<std::string>& files) {
   std::string text = compare::SentencesOf(report.judgement) + report.table;
   for (const std::string& file : files) text += file + "\n";
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  PrintText(text);
 }
 
 Result<int> Compare(const CompareOptions& options, const compare::Request& request,
@@ -156,7 +155,7 @@ Result<int> Compare(const CompareOptions& options, const compare::Request& reque
     }
   }
   if (options.format == "json") {
-    PrintJson(report, files, failed);
+    PrintReportJson(report, files, failed);
   } else {
     PrintTable(report, files);
   }

@@ -80,7 +80,7 @@ Result<int> Examine(const Context& context, const DoctorOptions& options) {
   findings.push_back(CheckSavePath(options.save_path));
   for (const Finding& finding : CheckOtherProfilers(get_variable)) findings.push_back(finding);
   const std::string screen = RenderDoctor(Concat("Sonde on ", DescribeMachine()), findings);
-  std::fwrite(screen.data(), 1, screen.size(), stdout);
+  PrintText(screen);
   const auto failure = std::find_if(findings.begin(), findings.end(), [](const Finding& finding) {
     return finding.grade == Grade::kFailure;
   });

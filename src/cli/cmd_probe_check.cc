@@ -1,7 +1,6 @@
 // `sonde probe acc_check`, `reproduce` and `api_precision_compare`: calls of a dump by themselves.
 // The work with torch is done in Python (python/sonde/torch/check); here its numbers are judged.
 #include <CLI/CLI.hpp>
-#include <cstdio>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -41,7 +40,7 @@ struct ProbeCheckOptions {
 void Print(std::string_view head, std::string_view text) {
   std::string line = Concat(head, std::string(12 - std::min<size_t>(head.size(), 11), ' '));
   line.resize(12, ' ');
-  std::printf("%s%s\n", line.c_str(), std::string(text).c_str());
+  PrintText(Concat(line, text, "\n"));
 }
 
 std::string Text(const JsonValue& object, std::string_view key) {

@@ -62,7 +62,7 @@ void PrintPair(const PairOutcome& pair) {
     for (const std::string& note : pair.notes) text += Concat("  note       ", note, "\n");
     for (const std::string& file : pair.files) text += Concat("  written    ", file, "\n");
   }
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  PrintText(text);
 }
 
 std::string FilesText(const CompareOutcome& outcome) {
@@ -80,7 +80,7 @@ void PrintConclusion(const CompareOutcome& outcome) {
   if (!outcome.has_conclusion) return;
   std::string text = Concat("first: ", outcome.conclusion.line, "\n");
   for (const std::string& line : outcome.conclusion.further) text += Concat("also:  ", line, "\n");
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  PrintText(text);
 }
 
 // Of many pairs the one that differs first is shown whole, and those that failed.
@@ -99,7 +99,7 @@ void PrintPairs(const CompareOutcome& outcome) {
   if (files == 0) return;
   const std::string text = Concat("written           ", std::to_string(files),
                                   " files of the other pairs, in the same folder\n");
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  PrintText(text);
 }
 
 void WritePairJson(const PairOutcome& pair, base::JsonWriter* json) {
@@ -144,7 +144,7 @@ void WritePairJson(const PairOutcome& pair, base::JsonWriter* json) {
   json->EndObject();
 }
 
-void PrintJson(const CompareOutcome& outcome) {
+void PrintOutcomeJson(const CompareOutcome& outcome) {
   base::JsonWriter json(nullptr, base::JsonWriter::Style::kPythonDefault);
   json.BeginObject();
   json.Key("differs");
@@ -160,8 +160,7 @@ void PrintJson(const CompareOutcome& outcome) {
   for (const PairOutcome& pair : outcome.pairs) WritePairJson(pair, &json);
   json.EndArray();
   json.EndObject();
-  const std::string text = json.Take() + "\n";
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  PrintJson(json.Take());
 }
 
 Result<int> Report(const CompareOutcome& outcome, const ProbeCompareOptions& options) {
@@ -171,12 +170,12 @@ Result<int> Report(const CompareOutcome& outcome, const ProbeCompareOptions& opt
                                         [](const PairOutcome& pair) { return !pair.status.ok(); }));
   std::string text;
   if (options.format == "json") {
-    PrintJson(outcome);
+    PrintOutcomeJson(outcome);
   } else {
     PrintConclusion(outcome);
     PrintPairs(outcome);
     text = FilesText(outcome);
-    std::fwrite(text.data(), 1, text.size(), stdout);
+    PrintText(text);
   }
   if (failed > 0) {
     return base::FailedPreconditionError(Concat(std::to_string(failed), " of ",
@@ -234,7 +233,7 @@ Result<int> CompareKernelDumps(const Context& context, const ProbeCompareOptions
     unreadable += table.unreadable;
     if (first_unreadable.empty()) first_unreadable = table.first_unreadable;
     text += Concat("  written    ", table.file, "\n");
-    std::fwrite(text.data(), 1, text.size(), stdout);
+    PrintText(text);
   }
   return UnreadableEnd(unreadable, first_unreadable);
 }
@@ -249,7 +248,7 @@ Result<int> CompareAtbDumps(const ProbeCompareOptions& options) {
                             std::to_string(outcome.target_only), " more only in the target, ",
                             std::to_string(outcome.golden_only), " only in the golden dump\n");
   text += Concat("written    ", outcome.file, "\n");
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  PrintText(text);
   return UnreadableEnd(outcome.unreadable, outcome.first_unreadable);
 }
 

@@ -1,6 +1,5 @@
 // `sonde probe config_check`: what two training runs were started with.
 #include <CLI/CLI.hpp>
-#include <cstdio>
 #include <memory>
 #include <vector>
 
@@ -44,8 +43,10 @@ Result<int> Pack(const ProbeConfigOptions& options) {
       const precision::PackOutcome outcome,
       precision::PackConfiguration(options.scripts, OutputOr(options, "./config_check_pack.zip")));
   for (const std::string& note : outcome.notes) PrintNotice(note);
-  std::printf("packed     %zu variables, %zu packages, %zu hyper-parameters\nwritten    %s\n",
-              outcome.variables, outcome.packages, outcome.parameters, outcome.file.c_str());
+  PrintText(Concat("packed     ", std::to_string(outcome.variables), " variables, ",
+                   std::to_string(outcome.packages), " packages, ",
+                   std::to_string(outcome.parameters), " hyper-parameters\nwritten    ",
+                   outcome.file, "\n"));
   return kExitOk;
 }
 
@@ -62,8 +63,8 @@ Result<int> ComparePacks(const ProbeConfigOptions& options) {
       precision::CompareConfigurations(options.packs[0], options.packs[1],
                                        OutputOr(options, "./config_check_result")));
   for (const std::string& note : outcome.notes) PrintNotice(note);
-  for (const std::string& verdict : outcome.verdicts) std::printf("%s\n", verdict.c_str());
-  std::printf("written    %s\n", outcome.file.c_str());
+  for (const std::string& verdict : outcome.verdicts) PrintText(verdict + "\n");
+  PrintText(Concat("written    ", outcome.file, "\n"));
   return kExitOk;
 }
 
@@ -72,18 +73,17 @@ Result<int> CompareLogs(const ProbeConfigOptions& options) {
       const precision::LogComparison outcome,
       precision::CompareLogArguments(options.logs[0], options.logs[1],
                                      OutputOr(options, "./slime_param_compare_result")));
-  std::printf("arguments  %llu, %llu differ\n", static_cast<unsigned long long>(outcome.arguments),
-              static_cast<unsigned long long>(outcome.differ));
-  for (const std::string& file : outcome.files) std::printf("written    %s\n", file.c_str());
+  PrintText(Concat("arguments  ", std::to_string(outcome.arguments), ", ",
+                   std::to_string(outcome.differ), " differ\n"));
+  for (const std::string& file : outcome.files) PrintText(Concat("written    ", file, "\n"));
   return kExitOk;
 }
 
 Result<int> ReportVerl(const Result<precision::VerlOutcome>& outcome) {
   SONDE_RETURN_IF_ERROR(outcome.status());
-  std::printf("parameters %llu, %llu differ\n",
-              static_cast<unsigned long long>(outcome->parameters),
-              static_cast<unsigned long long>(outcome->differ));
-  for (const std::string& file : outcome->files) std::printf("written    %s\n", file.c_str());
+  PrintText(Concat("parameters ", std::to_string(outcome->parameters), ", ",
+                   std::to_string(outcome->differ), " differ\n"));
+  for (const std::string& file : outcome->files) PrintText(Concat("written    ", file, "\n"));
   return kExitOk;
 }
 

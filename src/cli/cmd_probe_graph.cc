@@ -22,8 +22,9 @@ constexpr std::string_view kProbeGraphExample =
     "tensorboard --logdir result                                # opens it";
 
 void PrintProgress(int percent) {
-  std::printf("PROGRESS: {\"current_progress\": %d, \"process_running\": %s, \"error_msg\": []}\n",
-              percent, percent < 100 ? "true" : "false");
+  PrintText(Concat("PROGRESS: {\"current_progress\": ", std::to_string(percent),
+                   ", \"process_running\": ", percent < 100 ? "true" : "false",
+                   ", \"error_msg\": []}\n"));
   std::fflush(stdout);
 }
 
@@ -101,7 +102,7 @@ void DeclareLayouts(CLI::App& app, Layouts* layouts) {
 Result<int> BuildGraph(const GraphOptions& options) {
   SONDE_ASSIGN_OR_RETURN(const GraphOutcome outcome, precision::RunGraph(options));
   for (const std::string& note : outcome.notes) PrintNotice(note);
-  for (const std::string& line : outcome.log) std::printf("%s\n", line.c_str());
+  for (const std::string& line : outcome.log) PrintText(line + "\n");
   const auto number = [](uint64_t n) { return std::to_string(n); };
   std::string text = Concat("nodes      ", number(outcome.target_nodes));
   if (!options.golden_path.empty()) {
@@ -118,7 +119,7 @@ Result<int> BuildGraph(const GraphOptions& options) {
   for (const std::string& dump : outcome.dumps) text += Concat("\nwritten    ", dump);
   text += '\n';
   if (!outcome.store.empty()) text += Concat("           ", outcome.store, "\n");
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  PrintText(text);
   return kExitOk;
 }
 

@@ -1,7 +1,6 @@
 // `sonde probe ir`: MindSpore's intermediate representation as tables.
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cstdio>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -64,7 +63,7 @@ void PrintTable(const TextTable& table) {
       line += text;
       if (i + 1 < cells.size()) line.append(widths[i] - text.size() + 2, ' ');
     }
-    std::printf("%s\n", std::string(base::Trim(line)).c_str());
+    PrintText(base::Concat(base::Trim(line), "\n"));
   };
   print(table.columns);
   for (const auto& row : table.rows) print(row);
@@ -79,7 +78,8 @@ Result<int> Give(const TextTable& table, const ProbeIrOptions& options, std::str
   SONDE_ASSIGN_OR_RETURN(
       const std::string file,
       report::WriteTextTable(table, base::JoinPath(options.output, name), /*xlsx=*/false));
-  std::printf("rows       %zu\nwritten    %s\n", table.rows.size(), file.c_str());
+  PrintText(
+      base::Concat("rows       ", std::to_string(table.rows.size()), "\nwritten    ", file, "\n"));
   return kExitOk;
 }
 

@@ -1,6 +1,5 @@
 // `sonde probe merge`: the results of many ranks in one workbook.
 #include <CLI/CLI.hpp>
-#include <cstdio>
 #include <memory>
 
 #include "base/strings.h"
@@ -16,10 +15,8 @@ using precision::MergeOutcome;
 Result<int> Merge(const MergeOptions& options) {
   SONDE_ASSIGN_OR_RETURN(const MergeOutcome outcome, precision::MergeResults(options));
   for (const std::string& note : outcome.notes) PrintNotice(note);
-  std::printf("merged     %llu parameters of %llu ranks\n",
-              static_cast<unsigned long long>(outcome.rows),
-              static_cast<unsigned long long>(outcome.ranks));
-  std::printf("written    %s\n", outcome.file.c_str());
+  PrintText(base::Concat("merged     ", std::to_string(outcome.rows), " parameters of ",
+                         std::to_string(outcome.ranks), " ranks\nwritten    ", outcome.file, "\n"));
   return kExitOk;
 }
 

@@ -1,6 +1,5 @@
 // `sonde probe overflow_check`: where infinities and NaN first appear.
 #include <CLI/CLI.hpp>
-#include <cstdio>
 #include <memory>
 
 #include "base/strings.h"
@@ -20,11 +19,11 @@ Result<int> Search(const ProbeOverflowOptions& options) {
                          precision::FindFirstOverflow(options.input, options.output));
   for (const std::string& note : outcome.notes) PrintNotice(note);
   if (outcome.found.empty()) {
-    std::printf("no call with finite inputs has an output with infinities or NaN\n");
+    PrintText("no call with finite inputs has an output with infinities or NaN\n");
     return kExitOk;
   }
-  for (const std::string& call : outcome.found) std::printf("first      %s\n", call.c_str());
-  std::printf("written    %s\n", outcome.file.c_str());
+  for (const std::string& call : outcome.found) PrintText(base::Concat("first      ", call, "\n"));
+  PrintText(base::Concat("written    ", outcome.file, "\n"));
   return kExitOk;
 }
 

@@ -191,7 +191,7 @@ bool TakeDotCommand(std::string_view line, bool& leave) {
     const std::string text = word == ".tables"   ? TableNames()
                              : word == ".schema" ? SchemaText()
                                                  : std::string(kPromptHelp);
-    std::fwrite(text.data(), 1, text.size(), stdout);
+    PrintText(text);
   }
   return true;
 }
@@ -262,7 +262,7 @@ Status PrintSchema(const QueryOptions& options) {
       text += Concat("  ", columns.Text(1, row), " ", columns.Text(2, row), "\n");
     }
   }
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  PrintText(text);
   return Status::Ok();
 }
 

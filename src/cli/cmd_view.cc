@@ -160,7 +160,7 @@ Result<int> RunView(const ViewOptions& options) {
   }
   signals.Start();
   const std::string address = Address(options, server->port(), token);
-  std::printf("%s\n", address.c_str());
+  PrintText(address + "\n");
   std::fflush(stdout);
   PrintNotice("open that address in a browser; Ctrl+C ends the server");
   if (options.open) OpenBrowser(address);

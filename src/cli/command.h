@@ -66,6 +66,10 @@ void PrintError(std::string_view message);
 inline constexpr const char* kQuietVariable = "SONDE_QUIET";
 // Prints "sonde: <message>" on one line of standard error: something the user should know.
 void PrintNotice(std::string_view message);
+// What a command has to say on standard output: for people, and JSON for programs, on a line. All
+// output goes through these, so that no name in a trace commands the terminal (terminal_text.h).
+void PrintText(std::string_view text);
+void PrintJson(std::string_view json);
 // Prints the error and where to find help; returns kExitUsage.
 int WrongUsage(const Context& context, std::string_view message);
 

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <memory>
 
+#include "base/host/terminal_text.h"
 #include "base/strings.h"
 #include "cli/commands.h"
 #include "cli/licenses.h"
@@ -20,17 +21,8 @@ constexpr std::string_view kAbout =
     "the\n"
     "files that the Ascend tools, Perfetto and TensorBoard read.\n";
 
-// Error texts are one line, whatever the parts they are made of.
-std::string OneLine(std::string_view text) {
-  std::string line(base::Trim(text));
-  // Messages quote what stands in files: nothing of it may move the terminal's cursor.
-  for (char& c : line) {
-    const bool is_blank = c == '\n' || c == '\r' || c == '\t';
-    const bool is_control = (c >= 0 && c < ' ') || c == '\x7f';
-    if (is_control) c = is_blank ? ' ' : '?';
-  }
-  return line;
-}
+// Error texts are one line, whatever the parts they are made of, and quote what stands in files.
+std::string OneLine(std::string_view text) { return base::ForTerminalLine(base::Trim(text)); }
 
 void PrintLine(std::string_view prefix, std::string_view message) {
   // One write, so that lines of several processes do not mix.
@@ -50,7 +42,7 @@ void PrintOverview(std::span<const Command> commands) {
       "\n'sonde COMMAND --help' explains the options. 'sonde --version' prints the version,\n"
       "'sonde --licenses' the notices of the libraries inside.\n";
   text += "\nExample:\n  sonde run -- python3 train.py\n";
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  PrintText(text);
 }
 
 // CLI11's layout with shorter names: "--[no-]analyse" for a flag and its opposite.
@@ -262,7 +254,7 @@ int RunCommandWords(const Command& command, std::span<const std::string> words, 
     app.parse(reversed);
   } catch (const CLI::CallForHelp&) {
     const std::string help = HelpText(command, app);
-    std::fwrite(help.data(), 1, help.size(), stdout);
+    PrintText(help);
     return kExitOk;
   } catch (const CLI::ParseError& error) {
     return WrongUsage(context, error.what());
@@ -284,7 +276,7 @@ int PrintLicenses(const Context& context) {
     PrintError(texts.status().message());
     return kExitFailure;
   }
-  std::fwrite(texts->data(), 1, texts->size(), stdout);
+  PrintText(*texts);
   return kExitOk;
 }
 
@@ -301,7 +293,7 @@ int DispatchWords(std::span<const Command> commands, std::span<const std::string
     if (first == "-f" && words.size() > 1) words.erase(words.begin(), words.begin() + 2);
   }
   if (name == "--version") {
-    std::printf("sonde %s\n", SONDE_VERSION);
+    PrintText(Concat("sonde ", SONDE_VERSION, "\n"));
     return kExitOk;
   }
   if (name == "--licenses") return PrintLicenses(context);
@@ -332,6 +324,16 @@ int DispatchWords(std::span<const Command> commands, std::span<const std::string
 }
 
 }  // namespace
+
+void PrintText(std::string_view text) {
+  const std::string shown = base::ForTerminal(text);
+  std::fwrite(shown.data(), 1, shown.size(), stdout);
+}
+
+void PrintJson(std::string_view json) {
+  const std::string shown = Concat(base::JsonForTerminal(json), "\n");
+  std::fwrite(shown.data(), 1, shown.size(), stdout);
+}
 
 void PrintError(std::string_view message) { PrintLine("sonde: error: ", message); }
 void PrintNotice(std::string_view message) {

@@ -1,7 +1,6 @@
 #include "cli/probe_checkpoint.h"
 
 #include <algorithm>
-#include <cstdio>
 
 #include "base/files.h"
 #include "base/strings.h"
@@ -16,7 +15,10 @@ using base::Concat;
 constexpr size_t kShownTensors = 20;
 
 void Line(std::string_view head, std::string_view text) {
-  std::printf("%-11s %s\n", std::string(head).c_str(), std::string(text).c_str());
+  constexpr size_t kWidth = 11;
+  std::string line(head);
+  line.resize(std::max(line.size(), kWidth), ' ');
+  PrintText(Concat(line, " ", text, "\n"));
 }
 
 void Some(std::string_view head, const std::vector<std::string>& texts) {

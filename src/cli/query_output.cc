@@ -1,11 +1,14 @@
 #include "cli/query_output.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <memory>
 #include <vector>
 
 #include "base/host/json_writer.h"
+#include "base/host/terminal_text.h"
 #include "base/strings.h"
 #include "report/csv_writer.h"
 #include "report/text_sheets.h"
@@ -64,9 +67,15 @@ class FileSink : public Sink {
     }
     return {};
   }
+  // Files get csv as it is.
+  Status PutCsv(std::string_view text) {
+    return Put(is_terminal_ ? base::ForTerminal(text) : std::string(text));
+  }
+  Status PutJson(std::string_view text) { return Put(base::JsonForTerminal(text)); }
 
  private:
   std::FILE* out_;
+  const bool is_terminal_ = ::isatty(::fileno(out_)) == 1;
 };
 
 class TableSink final : public FileSink {
@@ -76,8 +85,8 @@ class TableSink final : public FileSink {
   Status Begin(const std::vector<QueryColumn>& columns) override {
     for (const QueryColumn& column : columns) {
       numeric_.push_back(IsNumber(column));
-      widths_.push_back(DisplayWidth(column.name));
-      header_.push_back(column.name);
+      header_.push_back(base::ForTerminalLine(column.name));
+      widths_.push_back(DisplayWidth(header_.back()));
     }
     return {};
   }
@@ -86,7 +95,7 @@ class TableSink final : public FileSink {
     for (size_t row = 0; row < chunk.rows(); ++row) {
       std::vector<std::string> cells(widths_.size());
       for (size_t i = 0; i < cells.size(); ++i) {
-        cells[i] = chunk.IsNull(i, row) ? "NULL" : OneLine(CellText(chunk, i, row));
+        cells[i] = chunk.IsNull(i, row) ? "NULL" : base::ForTerminalLine(CellText(chunk, i, row));
       }
       ++rows_;
       if (waiting_.size() < kRowsForWidths && !header_done_) {
@@ -105,13 +114,6 @@ class TableSink final : public FileSink {
   }
 
  private:
-  // Line breaks would tear the table, other control characters speak to the terminal.
-  static std::string OneLine(std::string text) {
-    const auto is_control = [](char c) { return static_cast<uint8_t>(c) < 0x20 || c == 0x7f; };
-    std::replace_if(text.begin(), text.end(), is_control, ' ');
-    return text;
-  }
-
   // Header and the rows that waited for the widths.
   Status Release() {
     if (header_done_) return {};
@@ -154,12 +156,13 @@ class TableSink final : public FileSink {
 
 class CsvSink final : public FileSink {
  public:
-  CsvSink(std::FILE* out, bool is_raw) : FileSink(out), csv_(nullptr), is_raw_(is_raw) {}
+  CsvSink(std::FILE* out, bool is_raw)
+      : FileSink(out), csv_(nullptr, report::CsvWriter::LineEnd::kLf), is_raw_(is_raw) {}
 
   Status Begin(const std::vector<QueryColumn>& columns) override {
     for (const QueryColumn& column : columns) Text(column.name);
     csv_.EndRow();
-    return Put(csv_.Take());
+    return PutCsv(csv_.Take());
   }
   Status Take(const Chunk& chunk) override {
     for (size_t row = 0; row < chunk.rows(); ++row) {
@@ -168,12 +171,12 @@ class CsvSink final : public FileSink {
       }
       csv_.EndRow();
     }
-    return Put(csv_.Take());
+    return PutCsv(csv_.Take());
   }
   Status End() override { return {}; }
 
  private:
-  void Text(std::string_view text) { is_raw_ ? csv_.Text(text) : csv_.ForeignText(text); }
+  void Text(std::string_view text) { is_raw_ ? csv_.RawText(text) : csv_.Text(text); }
 
   report::CsvWriter csv_;
   bool is_raw_;
@@ -224,7 +227,7 @@ class JsonSink final : public FileSink {
       text += json_.Take();
       any_row_ = true;
     }
-    return Put(text);
+    return PutJson(text);
   }
   Status End() override { return Put(any_row_ ? "\n]\n" : "]\n"); }
 

@@ -47,7 +47,7 @@ TEST_F(QueryOutputTest, Table) {
 TEST_F(QueryOutputTest, CsvQuotesAndNull) {
   EXPECT_EQ(
       Output("SELECT 'x,\"y\"' AS a, NULL AS b, 2.5::DOUBLE AS c, true AS d", QueryFormat::kCsv),
-      "a,b,c,d\r\n\"x,\"\"y\"\"\",,2.5,true\r\n");
+      "a,b,c,d\n\"x,\"\"y\"\"\",,2.5,true\n");
 }
 
 TEST_F(QueryOutputTest, JsonKeepsWideIntegersAndTypes) {
@@ -72,7 +72,7 @@ TEST_F(QueryOutputTest, ListsAndStructsAreJson) {
       "[\n{\"l\":[\"a,b\",\"NaN \\\"\\\\ -Infinity\",null],"
       "\"s\":{\"x\":[9007199254740993,null],\"y\":null},\"m\":{\"k\":[null,0.5]},\"n\":null}\n]\n");
   EXPECT_EQ(Output("SELECT [1, NULL] AS l, NULL::INTEGER[] AS n", QueryFormat::kCsv),
-            "l,n\r\n\"[1,null]\",\r\n");
+            "l,n\n\"[1,null]\",\n");
 }
 
 TEST_F(QueryOutputTest, LongResultsStream) {

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/files.h"
+#include "base/secrets.h"
 #include "record/clock.h"
 #include "record/error.h"
 #include "record/file.h"
@@ -110,8 +111,9 @@ int Session::OpenFiles() {
 
 void Session::WriteProcess() {
   constexpr size_t kMaxCommandLine = 32 * 1024;
-  dictionary_->WriteOnce(EntryType::kProcess, static_cast<uint32_t>(getppid()),
-                         ReadSmallFile("/proc/self/cmdline", kMaxCommandLine));
+  dictionary_->WriteOnce(
+      EntryType::kProcess, static_cast<uint32_t>(getppid()),
+      base::MaskedCommandLine(ReadSmallFile("/proc/self/cmdline", kMaxCommandLine), '\0'));
 }
 
 void Session::WriteProcessFacts(uint32_t parent_pid) {

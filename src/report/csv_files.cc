@@ -52,7 +52,7 @@ Status WriteRows(const RowSource& table, size_t begin, size_t end, base::AtomicF
 
 void AppendCsvCell(std::string_view cell, std::string* out) {
   // Most cells are numbers: no text of their own for these.
-  const bool is_plain = cell.find_first_of(",\"\r\n=+-@\t") == std::string_view::npos;
+  const bool is_plain = cell.find_first_of(",\"\r\n=+-@\t\xef") == std::string_view::npos;
   is_plain ? out->append(cell) : out->append(CsvCell(cell));
 }
 

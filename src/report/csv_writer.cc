@@ -1,6 +1,7 @@
 #include "report/csv_writer.h"
 
 #include <algorithm>
+#include <array>
 
 #include "base/strings.h"
 
@@ -26,6 +27,20 @@ char* PutQuoted(std::string_view text, char* out) {
   return out;
 }
 
+// '=', '+', '-' and '@' of the width of a Chinese letter.
+constexpr auto kWideSigns = std::to_array<std::string_view>(
+    {"\xef\xbc\x9d", "\xef\xbc\x8b", "\xef\xbc\x8d", "\xef\xbc\xa0"});
+
+constexpr std::string_view kCellDividers = ";\t";
+
+// Most texts have nothing that a formula needs.
+bool MayRun(std::string_view text) {
+  constexpr std::string_view kFronts = "=+-@\t\r \xef";
+  if (text.empty()) return false;
+  return kFronts.find(text.front()) != std::string_view::npos ||
+         text.find_first_of(kCellDividers) != std::string_view::npos;
+}
+
 // Digits, signs and the like: at worst a sum, which a spreadsheet may show.
 bool IsOfNumbers(std::string_view part) {
   if (part.starts_with('+') || part.starts_with('-')) part.remove_prefix(1);
@@ -33,12 +48,15 @@ bool IsOfNumbers(std::string_view part) {
   return part.find_first_not_of("0123456789.,eE%+- ") == std::string_view::npos;
 }
 
-}  // namespace
-
-bool RunsInSpreadsheet(std::string_view text) {
+bool BeginsFormula(std::string_view text) {
+  // Programs of some countries drop blanks, and take wide letters for the usual ones.
+  text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+  if (std::ranges::any_of(kWideSigns, [&](auto sign) { return text.starts_with(sign); })) {
+    return true;
+  }
   if (text.size() < 2) return false;
   const bool is_signed = text[0] == '+' || text[0] == '-';
-  if (!is_signed) return text[0] == '=' || text[0] == '@' || text[0] == '\t' || text[0] == '\r';
+  if (!is_signed) return text[0] == '=' || text[0] == '@';
   for (size_t begin = 0; begin <= text.size();) {
     const size_t end = std::min(text.find(';', begin), text.size());
     if (!IsOfNumbers(text.substr(begin, end - begin))) return true;
@@ -47,16 +65,37 @@ bool RunsInSpreadsheet(std::string_view text) {
   return false;
 }
 
+}  // namespace
+
+bool RunsInSpreadsheet(std::string_view text) {
+  const bool is_blank_first = text.starts_with('\t') || text.starts_with('\r');
+  return is_blank_first ? text.size() > 1 : BeginsFormula(text);
+}
+
+std::string WithoutFormulas(std::string_view text) {
+  std::string harmless(RunsInSpreadsheet(text) ? "'" : "");
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t end = std::min(text.find_first_of(kCellDividers, begin), text.size());
+    if (begin > 0 && BeginsFormula(text.substr(begin, end - begin))) harmless += '\'';
+    harmless += text.substr(begin, end - begin + 1);
+    begin = end + 1;
+  }
+  return harmless;
+}
+
 std::string CsvCell(std::string_view text) {
-  if (RunsInSpreadsheet(text)) return CsvCell(Concat("'", text));
+  if (MayRun(text)) {
+    const std::string harmless = WithoutFormulas(text);
+    if (harmless != text) return CsvCell(harmless);
+  }
   if (!NeedsQuotes(text)) return std::string(text);
   std::string cell(text.size() * 2 + 2, '\0');
   cell.resize(static_cast<size_t>(PutQuoted(text, cell.data()) - cell.data()));
   return cell;
 }
 
-void CsvWriter::ForeignText(std::string_view text) {
-  Text(RunsInSpreadsheet(text) ? Concat("'", text) : std::string(text));
+void CsvWriter::Text(std::string_view text) {
+  MayRun(text) ? RawText(WithoutFormulas(text)) : RawText(text);
 }
 
 void CsvWriter::Plain(std::string_view text) {
@@ -74,7 +113,7 @@ void CsvWriter::Quoted(std::string_view text) {
   only_empty_ = false;
 }
 
-void CsvWriter::Text(std::string_view text) { NeedsQuotes(text) ? Quoted(text) : Plain(text); }
+void CsvWriter::RawText(std::string_view text) { NeedsQuotes(text) ? Quoted(text) : Plain(text); }
 
 void CsvWriter::Int(int64_t value) {
   NumberBuffer number;
@@ -104,7 +143,7 @@ void CsvWriter::MicrosecondsTab(int64_t ns) {
 void CsvWriter::EndRow() {
   // One empty cell alone would read back as no row at all.
   if (cells_in_row_ == 1 && only_empty_) buffer_.Append("\"\"");
-  buffer_.Append("\r\n");
+  buffer_.Append(line_end_ == LineEnd::kLf ? "\n" : "\r\n");
   cells_in_row_ = 0;
   only_empty_ = true;
 }

@@ -1,5 +1,6 @@
 // Writes CSV as Python's csv module does by default, the form of the ecosystem's files: comma,
-// quotes only where needed and doubled inside, rows ended by CR LF.
+// quotes only where needed and doubled inside, rows ended by CR LF, or by LF in tables of our own.
+// Texts are harmless in a spreadsheet, since names come from programs and files of others.
 //
 //   CsvWriter csv(&file);
 //   csv.Row({"Name", "Duration(us)"});
@@ -22,18 +23,22 @@ namespace sonde::report {
 // Whether a spreadsheet that opens the file would run the text: as a formula, or as a command that
 // such a formula may hold. Signs before numbers, lists of them, percentages, inf and nan are none.
 bool RunsInSpreadsheet(std::string_view text);
+// With "'" before what would run, also behind the ';' and tabs that divide cells in some countries.
+std::string WithoutFormulas(std::string_view text);
 
-// One cell as CsvWriter::ForeignText writes it: quoted where needed, and harmless in a spreadsheet.
+// One cell as CsvWriter::Text writes it: quoted where needed, and harmless in a spreadsheet.
 std::string CsvCell(std::string_view text);
 
 class CsvWriter {
  public:
   // `file` may be null: then Take() returns the text.
-  explicit CsvWriter(base::AtomicFile* file) : buffer_(file), file_(file) {}
+  enum class LineEnd : uint8_t { kCrLf, kLf };
+  explicit CsvWriter(base::AtomicFile* file, LineEnd line_end = LineEnd::kCrLf)
+      : buffer_(file), file_(file), line_end_(line_end) {}
 
   void Text(std::string_view text);
-  // The same for untrusted texts: with "'" before a text that a spreadsheet would run.
-  void ForeignText(std::string_view text);
+  // As it is, also what a spreadsheet would run: only where the user asks for that.
+  void RawText(std::string_view text);
   void Int(int64_t value);
   void Uint(uint64_t value);
   // As Python's repr(): "0.1", "3.0", "1e-05".
@@ -64,6 +69,7 @@ class CsvWriter {
 
   base::TextBuffer buffer_;
   base::AtomicFile* file_;
+  LineEnd line_end_;
   uint64_t cells_in_row_ = 0;
   bool only_empty_ = true;
 };

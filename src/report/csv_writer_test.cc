@@ -29,7 +29,11 @@ TEST(CsvWriter, QuotesAsPythonDoes) {
 
 TEST(CsvWriter, DefusesTextsThatASpreadsheetWouldRun) {
   for (const char* text : {"=1+1", "=cmd|' /C calc'!A0", "@SUM(A1)", "+cmd|'x'!A", "-2+cmd|'x'!A",
-                           "\t=1", "\r=1", "-1;=x()", "-HYPERLINK(\"http://x\")"}) {
+                           "\t=1", "\r=1", "-1;=x()", "-HYPERLINK(\"http://x\")", " =1+1",
+                           "\xef\xbc\x9d"
+                           "1+1",
+                           "\xef\xbc\x8b"
+                           "cmd"}) {
     EXPECT_TRUE(RunsInSpreadsheet(text)) << text;
   }
   for (const char* text : {"", "-", "=", "-1", "+1.5e-7", "-3.2%", "-inf", "-nan", "a=b",
@@ -37,11 +41,20 @@ TEST(CsvWriter, DefusesTextsThatASpreadsheetWouldRun) {
     EXPECT_FALSE(RunsInSpreadsheet(text)) << text;
   }
   CsvWriter csv(nullptr);
-  csv.ForeignText("=HYPERLINK(\"http://x\",\"y\")");
-  csv.ForeignText("-1.5");
+  csv.Text("=HYPERLINK(\"http://x\",\"y\")");
+  csv.Text("-1.5");
   csv.Text("=1+1");
+  csv.Text("a;=1;-2");
+  csv.RawText("=1+1");
   csv.EndRow();
-  EXPECT_EQ(csv.Take(), "\"'=HYPERLINK(\"\"http://x\"\",\"\"y\"\")\",-1.5,=1+1\r\n");
+  EXPECT_EQ(csv.Take(), "\"'=HYPERLINK(\"\"http://x\"\",\"\"y\"\")\",-1.5,'=1+1,a;'=1;-2,=1+1\r\n");
+}
+
+TEST(CsvWriter, TablesOfOurOwnEndRowsByLineFeeds) {
+  CsvWriter csv(nullptr, CsvWriter::LineEnd::kLf);
+  csv.Row({"a", "b"});
+  csv.Row({""});
+  EXPECT_EQ(csv.Take(), "a,b\n\"\"\n");
 }
 
 TEST(CsvWriter, WritesFiles) {

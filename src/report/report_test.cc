@@ -35,8 +35,8 @@ TEST(CsvCell, IsOneWhereverItIsWritten) {
     AppendCsvCell(text, &in_place);
     EXPECT_EQ(in_place, CsvCell(text));
     CsvWriter csv(nullptr);
-    csv.ForeignText("first");
-    csv.ForeignText(text);
+    csv.Text("first");
+    csv.Text(text);
     csv.EndRow();
     EXPECT_EQ(csv.Take(), "first," + CsvCell(text) + "\r\n");
   }

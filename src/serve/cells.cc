@@ -93,7 +93,7 @@ void WriteCell(base::JsonWriter& json, const Chunk& chunk, size_t column, size_t
 
 void WriteCell(report::CsvWriter& csv, const Chunk& chunk, size_t column, size_t row) {
   if (chunk.IsNull(column, row)) return csv.Empty();
-  if (chunk.type(column) == ValueType::kText) return csv.ForeignText(chunk.Text(column, row));
+  if (chunk.type(column) == ValueType::kText) return csv.Text(chunk.Text(column, row));
   if (chunk.type(column) == ValueType::kBool) {
     return csv.Text(chunk.Values<bool>(column)[row] ? "true" : "false");
   }

@@ -319,7 +319,7 @@ TEST_F(HandlersTest, ExportsRowsAsFiles) {
     return Body("/api/export", {{"trace", "0"}, {"format", format}}, sql, "POST");
   };
   const std::string sql = "SELECT 1 AS a, 'x,y' AS b, 9007199254740993 AS c -- and a comment";
-  EXPECT_EQ(file("csv", sql), "a,b,c\r\n1,\"x,y\",9007199254740993\r\n");
+  EXPECT_EQ(file("csv", sql), "a,b,c\n1,\"x,y\",9007199254740993\n");
   EXPECT_TRUE(file("xlsx", sql).starts_with("PK"));
   const std::string parquet = file("parquet", Concat(sql, "\n;\n"));
   EXPECT_TRUE(parquet.starts_with("PAR1")) << parquet;

@@ -83,7 +83,7 @@ Status WriteApis(const RankInput& rank, base::AtomicFile& file, WrittenFile& wri
   report::CsvWriter csv(&file);
   csv.Row({"API Name", "Total Time(ns)", "Count", "Avg Time(ns)", "Min Time(ns)", "Max Time(ns)"});
   for (const auto& [name, sum] : ApisOf(rank)) {
-    csv.ForeignText(name);
+    csv.Text(name);
     csv.Int(sum.sum_ns);
     csv.Int(sum.count);
     csv.Double(static_cast<double>(sum.sum_ns) / static_cast<double>(sum.count));
@@ -166,7 +166,7 @@ class KernelTable {
                                         "stream_id", "context_id", "task_id"}) {
       csv_.Text(name);
     }
-    for (const Counter& counter : counters_) csv_.ForeignText(counter.heading);
+    for (const Counter& counter : counters_) csv_.Text(counter.heading);
     csv_.Text("task_wait_time");
     csv_.EndRow();
   }
@@ -175,7 +175,7 @@ class KernelTable {
     for (size_t i = 0; i < count; ++i) csv_.Text(kMissing);
   }
   void TextOrMissing(int32_t name) {
-    csv_.ForeignText(data_.Name(name).empty() ? kMissing : data_.Name(name));
+    csv_.Text(data_.Name(name).empty() ? kMissing : data_.Name(name));
   }
   // Order of the device's queue, where there is no number.
   void NumberOrNone(int64_t value) {
@@ -194,15 +194,15 @@ class KernelTable {
   void WriteTask(const recipes::KernelRow& row) {
     const store::DeviceTaskRow& task = data_.tasks[row.index];
     const store::TaskKindRow& kind = data_.kinds[static_cast<size_t>(task.kind_id)];
-    csv_.ForeignText(data_.Name(kind.name));
+    csv_.Text(data_.Name(kind.name));
     csv_.Int(std::max<int64_t>(kind.block_num, 0));
     csv_.Int(std::max<int64_t>(kind.mix_block_num, 0));
     TextOrMissing(kind.op_type);
     TextOrMissing(kind.core);
     TextOrMissing(kind.input_formats);
-    csv_.ForeignText(QuotedShapes(data_, kind.input_shapes));
+    csv_.Text(QuotedShapes(data_, kind.input_shapes));
     TextOrMissing(kind.input_types);
-    csv_.ForeignText(QuotedShapes(data_, kind.output_shapes));
+    csv_.Text(QuotedShapes(data_, kind.output_shapes));
     TextOrMissing(kind.output_formats);
     TextOrMissing(kind.output_types);
     if (has_state_) TextOrMissing(kind.op_state);
@@ -234,9 +234,9 @@ class KernelTable {
     const store::CommunicationOpRow& op = data_.communications[row.index];
     const recipes::CommunicationView& shown = rank_.view.communications[row.index];
     const int64_t end = rank_.view.EndNs(op);
-    csv_.ForeignText(shown.name);
+    csv_.Text(shown.name);
     Missing(2);
-    csv_.ForeignText(NamedCommunicationType(shown));
+    csv_.Text(NamedCommunicationType(shown));
     csv_.Text("COMMUNICATION");
     Missing(has_state_ ? 7 : 6);
     Times(op.ts, end);

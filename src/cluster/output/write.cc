@@ -155,7 +155,7 @@ Status WriteCsv(const Table& table, const std::string& path) {
   csv.EndRow();
   for (size_t row = 0; row < table.rows(); ++row) {
     for (const Shown& shown : columns) {
-      csv.ForeignText(CellText(table.At(row, shown.column), shown.text.divisor));
+      csv.Text(CellText(table.At(row, shown.column), shown.text.divisor));
     }
     csv.EndRow();
   }

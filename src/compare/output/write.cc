@@ -58,11 +58,11 @@ Status WriteTable(const Sheet& sheet, report::SqliteFile& file) {
 
 Status WriteCsv(const Sheet& sheet, const std::string& path) {
   SONDE_ASSIGN_OR_RETURN(auto file, base::AtomicFile::Create(path));
-  report::CsvWriter csv(&file);
+  report::CsvWriter csv(&file, report::CsvWriter::LineEnd::kLf);
   for (const Column& column : sheet.info->columns) csv.Text(FullName(column));
   csv.EndRow();
   for (const Row& row : sheet.rows) {
-    for (const Cell& cell : row.cells) csv.ForeignText(CellText(cell));
+    for (const Cell& cell : row.cells) csv.Text(CellText(cell));
     csv.EndRow();
   }
   SONDE_RETURN_IF_ERROR(csv.Finish());

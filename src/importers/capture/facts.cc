@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/bytes.h"
+#include "base/secrets.h"
 #include "base/strings.h"
 #include "importers/capture/issues.h"
 #include "importers/capture/trace.h"
@@ -24,6 +25,8 @@ std::string ThreadLabel(const ThreadEntry* entry, uint32_t index) {
 std::string CommandLine(std::string_view text) {
   while (!text.empty() && text.back() == '\0') text.remove_suffix(1);
   std::string line(text);
+  // Also here: captures of earlier versions have the secrets in them.
+  line = base::MaskedCommandLine(line, '\0');
   std::replace(line.begin(), line.end(), '\0', ' ');
   return line;
 }

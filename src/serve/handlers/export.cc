@@ -30,20 +30,20 @@ Result<std::string> WriteCsv(const store::UserStatements& statements, const std:
   SONDE_RETURN_IF_ERROR(statements.Scan(
       sql,
       [&](const std::vector<store::QueryColumn>& columns) -> Status {
-        report::CsvWriter csv(nullptr);
+        report::CsvWriter csv(nullptr, report::CsvWriter::LineEnd::kLf);
         for (const store::QueryColumn& column : columns) {
-          is_raw ? csv.Text(column.name) : csv.ForeignText(column.name);
+          is_raw ? csv.RawText(column.name) : csv.Text(column.name);
         }
         csv.EndRow();
         return append(csv);
       },
       [&](const store::Chunk& chunk) -> Status {
-        report::CsvWriter csv(nullptr);
+        report::CsvWriter csv(nullptr, report::CsvWriter::LineEnd::kLf);
         for (size_t row = 0; row < chunk.rows(); ++row) {
           for (size_t i = 0; i < chunk.columns(); ++i) {
             const bool is_text = chunk.type(i) == store::ValueType::kText;
             if (is_raw && is_text && !chunk.IsNull(i, row)) {
-              csv.Text(chunk.Text(i, row));
+              csv.RawText(chunk.Text(i, row));
             } else {
               WriteCell(csv, chunk, i, row);
             }
