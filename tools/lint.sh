@@ -18,6 +18,7 @@ check "format" "$python" tools/check_format.py
 check "layers" "$python" tools/check_layers.py
 check "sizes" "$python" tools/check_sizes.py
 check "files that are made" "$python" tools/check_writes.py
+check "output" "$python" tools/check_output.py
 check "docs" "$python" tools/check_docs.py
 check "words" "$python" tools/check_words.py
 check "docs: quoted output, translations" "$python" tools/check_pages.py

@@ -56,6 +56,7 @@ def lint(tree, script, *arguments, python=sys.executable):
         "check_docs.py",
         "check_rpaths.py",
         "check_writes.py",
+        "check_output.py",
     ],
 )
 def test_clean_tree_passes(tree, script):
@@ -313,3 +314,24 @@ def test_a_library_needed_by_its_path_is_refused(tree):
          libraries / "nameless.so"], check=True,
     )  # fmt: skip
     refuses(lint(tree, "check_rpaths.py"), "user.so: needs")
+
+
+@pytest.mark.parametrize(
+    "path, text, complaint",
+    [
+        ("src/cli/a.cc", 'std::printf("%s", name);\n', "src/cli/a.cc:1: output that bypasses"),
+        ("src/cli/a.cc", "std::fwrite(a, 1, n, stdout);\n", "output that bypasses PrintText"),
+        ("src/serve/a.cc", "std::cerr << name;\n", "output that bypasses PrintText"),
+        ("src/cli/a.cc", 'std::snprintf(a, n, "%d", 1);\n// std::printf\n', None),
+        ("src/record/a.cc", 'std::fprintf(stderr, "x");\n', None),
+        ("src/cli/dispatch.cc", 'std::printf("x");\n', None),
+        ("src/cli/a_test.cc", 'std::printf("x");\n', None),
+        ("src/compare/a.cc", "csv.RawText(name);\n", "a csv cell that a spreadsheet may run"),
+        ("src/record/a.cc", 'Read("/proc/self/cmdline");\n', "without base/secrets.h"),
+        ("src/record/a.cc", '#include "base/secrets.h"\nchar** all = environ;\n', None),
+    ],
+)
+def test_foreign_text_has_one_way_out(tree, path, text, complaint):
+    (tree / path).parent.mkdir(parents=True, exist_ok=True)
+    (tree / path).write_text(text)
+    refuses(lint(tree, "check_output.py"), complaint)

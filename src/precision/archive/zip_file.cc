@@ -2,8 +2,10 @@
 
 #include <zlib.h>
 
+#include <algorithm>
 #include <cstdint>
-#include <functional>
+#include <memory>
+#include <utility>
 
 #include "base/strings.h"
 
@@ -12,7 +14,7 @@ namespace {
 
 using base::CorruptDataError;
 
-constexpr size_t kMaxUnpacked = size_t{4} << 30U;
+constexpr size_t kPieceBytes = size_t{256} << 10U;
 constexpr std::string_view kEntryMark("PK\x01\x02", 4);
 constexpr std::string_view kEndMark("PK\x05\x06", 4);
 
@@ -35,20 +37,27 @@ class Bytes {
   std::string_view text_;
 };
 
-Result<std::string> Inflate(std::string_view packed, size_t size) {
-  if (size > kMaxUnpacked) return CorruptDataError("a part is larger than 4 GiB");
-  std::string out(size, '\0');
+using TakePiece = std::function<Status(std::string_view)>;
+
+// Unpacks `packed`, which gives `size` bytes where it is whole.
+Status Inflate(std::string_view packed, size_t size, const TakePiece& take) {
   z_stream stream = {};
   if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) return base::InternalError("inflate failed");
+  const std::unique_ptr<z_stream, int (*)(z_stream*)> owner(&stream, &inflateEnd);
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));
   stream.avail_in = static_cast<uInt>(packed.size());
-  stream.next_out = reinterpret_cast<Bytef*>(out.data());
-  stream.avail_out = static_cast<uInt>(out.size());
-  const int code = inflate(&stream, Z_FINISH);
-  const size_t made = stream.total_out;
-  inflateEnd(&stream);
-  if (code != Z_STREAM_END || made != size) return CorruptDataError("a part cannot be unpacked");
-  return out;
+  std::string piece(kPieceBytes, '\0');
+  int code = Z_OK;
+  while (code == Z_OK) {
+    stream.next_out = reinterpret_cast<Bytef*>(piece.data());
+    stream.avail_out = static_cast<uInt>(piece.size());
+    code = inflate(&stream, Z_NO_FLUSH);
+    const size_t made = piece.size() - stream.avail_out;
+    if (made == 0 && code != Z_STREAM_END) break;
+    SONDE_RETURN_IF_ERROR(take(std::string_view(piece).substr(0, made)));
+  }
+  const bool is_whole = code == Z_STREAM_END && stream.total_out == size;
+  return is_whole ? Status() : CorruptDataError("a part cannot be unpacked");
 }
 
 // Calls visit(offset of the entry, name) until it returns false.
@@ -104,13 +113,13 @@ Result<std::vector<std::string>> ZipNames(std::string_view file) {
   return out;
 }
 
-Result<std::optional<std::string>> ReadZipMember(std::string_view file, std::string_view name) {
+Result<bool> StreamZipMember(std::string_view file, std::string_view name, const TakePiece& take) {
   size_t entry = std::string_view::npos;
   SONDE_RETURN_IF_ERROR(VisitEntries(file, [&](size_t at, std::string_view other) {
     if (other == name) entry = at;
     return entry == std::string_view::npos;
   }));
-  if (entry == std::string_view::npos) return std::optional<std::string>();
+  if (entry == std::string_view::npos) return false;
   const Bytes bytes(file);
   const size_t packed_size = bytes.At(entry + 20, 4);
   const size_t local = bytes.At(entry + 42, 4);
@@ -118,9 +127,30 @@ Result<std::optional<std::string>> ReadZipMember(std::string_view file, std::str
   if (!bytes.Holds(local, 30) || !bytes.Holds(begin, packed_size)) {
     return CorruptDataError("a part reaches beyond the file");
   }
-  const std::string_view packed = file.substr(begin, packed_size);
-  if (bytes.At(entry + 10, 2) == 0) return std::optional<std::string>(packed);
-  SONDE_ASSIGN_OR_RETURN(std::string text, Inflate(packed, bytes.At(entry + 24, 4)));
+  std::string_view packed = file.substr(begin, packed_size);
+  if (bytes.At(entry + 10, 2) != 0) {
+    SONDE_RETURN_IF_ERROR(Inflate(packed, bytes.At(entry + 24, 4), take));
+    return true;
+  }
+  for (; !packed.empty(); packed.remove_prefix(std::min(packed.size(), kPieceBytes))) {
+    SONDE_RETURN_IF_ERROR(take(packed.substr(0, kPieceBytes)));
+  }
+  return true;
+}
+
+Result<std::optional<std::string>> ReadZipMember(std::string_view file, std::string_view name,
+                                                 size_t max_bytes) {
+  std::string text;
+  SONDE_ASSIGN_OR_RETURN(
+      const bool is_there, StreamZipMember(file, name, [&](std::string_view piece) -> Status {
+        if (piece.size() > max_bytes - text.size()) {
+          return base::OutOfRangeError(
+              base::Concat("its part '", name, "' is larger than ", base::FormatBytes(max_bytes)));
+        }
+        text += piece;
+        return {};
+      }));
+  if (!is_there) return std::optional<std::string>();
   return std::optional<std::string>(std::move(text));
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/files.h"
 #include "base/host/json.h"
+#include "base/secrets.h"
 #include "base/strings.h"
 #include "precision/archive/zip_file.h"
 #include "precision/dump/value.h"
@@ -81,7 +82,9 @@ class Pack {
   }
   const std::vector<std::string>& names() const { return names_; }
   Result<std::optional<std::string>> Read(std::string_view name) const {
-    Result<std::optional<std::string>> text = ReadZipMember(file_.text(), name);
+    // Environments and packages are kilobytes; JSON in memory is twenty times its text.
+    constexpr size_t kMostBytes = size_t{4} << 20U;
+    Result<std::optional<std::string>> text = ReadZipMember(file_.text(), name, kMostBytes);
     return std::move(text.Annotate(path_));
   }
   // Members of a JSON object as Python prints them; nullopt when the pack has no such file.
@@ -199,18 +202,21 @@ void CompareParameters(const std::string& file, const Texts& bench, Texts target
   for (const auto& [name, value] : bench) {
     const NameMatch match = FindParameter(PlainName(name), plain_names);
     if (match.plain.empty()) {
-      sheet->rows.push_back({file, name, "Only in benchmark", value, "", "", "warning"});
+      sheet->rows.push_back(
+          {file, name, "Only in benchmark", base::MaskedValue(name, value), "", "", "warning"});
       continue;
     }
     const std::string partner = plain_names[match.plain];
     if (target[partner] != value) {
-      sheet->rows.push_back({file, name, partner, value, target[partner], match.how, "error"});
+      sheet->rows.push_back({file, name, partner, base::MaskedValue(name, value),
+                             base::MaskedValue(partner, target[partner]), match.how, "error"});
     }
     target.erase(partner);
     plain_names.erase(match.plain);
   }
   for (const auto& [name, value] : target) {
-    sheet->rows.push_back({file, "Only in comparison", name, "", value, "", "warning"});
+    sheet->rows.push_back(
+        {file, "Only in comparison", name, "", base::MaskedValue(name, value), "", "warning"});
   }
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/files.h"
 #include "base/host/yaml_file.h"
+#include "base/secrets.h"
 #include "base/strings.h"
 #include "precision/archive/zip_file.h"
 #include "precision/dump/pretty_json.h"
@@ -40,22 +41,15 @@ std::string JsonObject(const NamedTexts& members) {
   return out + (out.size() > 1 ? "\n}" : "}");
 }
 
-bool IsSecret(std::string_view name) {
-  const std::string lower = base::ToLower(name);
-  constexpr std::array<std::string_view, 5> kMarks = {"token", "secret", "passw", "credential",
-                                                      "api_key"};
-  return std::any_of(kMarks.begin(), kMarks.end(), [&lower](std::string_view mark) {
-    return lower.find(mark) != std::string::npos;
-  });
-}
-
 NamedTexts Environment() {
   NamedTexts out;
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
     const std::string_view text = *entry;
     const size_t equals = text.find('=');
-    if (equals == std::string_view::npos || IsSecret(text.substr(0, equals))) continue;
-    out.emplace_back(text.substr(0, equals), JsonText(text.substr(equals + 1)));
+    if (equals == std::string_view::npos || base::IsSecretName(text.substr(0, equals))) {
+      continue;
+    }
+    out.emplace_back(text.substr(0, equals), JsonText(base::MaskedText(text.substr(equals + 1))));
   }
   return out;
 }
@@ -208,7 +202,7 @@ void AddYaml(const YamlNode& node, const std::string& path, NamedTexts* out) {
   if (node.IsMap()) {
     for (const auto& [name, value] : node.members) AddYaml(value, below(name), out);
   } else if (node.IsText()) {
-    Put(path, YamlScalar(node.text), out);
+    Put(path, YamlScalar(base::MaskedValue(path, node.text)), out);
   } else if (node.IsList() && std::none_of(node.items.begin(), node.items.end(), is_map)) {
     Put(path, YamlList(node), out);
   } else if (node.IsList()) {
@@ -238,9 +232,9 @@ NamedTexts ShellParameters(std::string_view script) {
     const size_t equals = words[i].find('=');
     const std::string name = words[i].substr(2, equals == std::string::npos ? equals : equals - 2);
     if (equals != std::string::npos) {
-      Put(name, JsonText(words[i].substr(equals + 1)), &out);
+      Put(name, JsonText(base::MaskedValue(name, words[i].substr(equals + 1))), &out);
     } else if (i + 1 < words.size() && !words[i + 1].starts_with("--")) {
-      Put(name, JsonText(words[++i]), &out);
+      Put(name, JsonText(base::MaskedValue(name, words[++i])), &out);
     } else {
       Put(name, "true", &out);
     }
@@ -283,7 +277,12 @@ Result<PackOutcome> PackConfiguration(const std::vector<std::string>& scripts,
   out.variables = variables.size();
   out.parameters = parameters.size();
   SONDE_RETURN_IF_ERROR(base::MakeDirectories(std::string(base::DirName(output))));
-  SONDE_RETURN_IF_ERROR(base::WriteFileAtomically(output, MakeZip(members)));
+  // Also without secrets it shows how a machine is set up.
+  constexpr mode_t kOnlyForTheUser = 0600;
+  SONDE_ASSIGN_OR_RETURN(base::AtomicFile file,
+                         base::AtomicFile::Create(output, {.mode = kOnlyForTheUser}));
+  SONDE_RETURN_IF_ERROR(file.Append(MakeZip(members)));
+  SONDE_RETURN_IF_ERROR(file.Commit());
   return out;
 }
 

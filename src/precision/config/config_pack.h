@@ -2,8 +2,9 @@
 // environment variables, Python packages, hyper-parameters from launch scripts.
 //
 // The pack is a zip file with the members that msProbe writes: env, pip,
-// hyperparameters/hyperparameters_static.json. Values of variables that look like secrets are left
-// out. Errors: Status. Threads: one.
+// hyperparameters/hyperparameters_static.json. Variables that look like secrets are left out,
+// secrets in other values are masked (base/secrets.h); the file is for its owner. Errors: Status.
+// Threads: one.
 #pragma once
 
 #include <string>

@@ -17,7 +17,8 @@ namespace {
 void ReadZip(std::string_view text) {
   const auto names = sonde::precision::ZipNames(text);
   if (!names.ok()) return;
-  for (const std::string& name : *names) (void)sonde::precision::ReadZipMember(text, name);
+  for (const std::string& name : *names)
+    (void)sonde::precision::ReadZipMember(text, name, size_t{1} << 24U);
   (void)sonde::precision::ParseXlsx(text);
 }
 

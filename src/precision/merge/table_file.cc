@@ -122,17 +122,40 @@ size_t ColumnOf(std::string_view reference, size_t next) {
   return column == 0 ? next : column - 1;
 }
 
+// What the cells of a sheet take in memory, and the most that they may.
+class CellBudget {
+ public:
+  Status Take(size_t bytes) {
+    constexpr size_t kMostBytes = size_t{192} << 20U;
+    bytes_ += bytes;
+    if (bytes_ <= kMostBytes) return {};
+    return base::OutOfRangeError("the sheet holds more than 192 MB of cells: save it as csv");
+  }
+  Status TakeText(std::string_view text) {
+    constexpr size_t kInside = 15;  // of a string, without memory of its own
+    return text.size() > kInside ? Take(text.size()) : Status();
+  }
+
+ private:
+  size_t bytes_ = 0;
+};
+
 Result<std::vector<std::string>> ParseRow(std::string_view xml,
-                                          const std::vector<std::string>& shared) {
+                                          const std::vector<std::string>& shared,
+                                          CellBudget& budget) {
   std::vector<std::string> row;
   Elements cells(xml, "c");
   while (cells.Next()) {
     const size_t column = ColumnOf(cells.Attribute("r"), row.size());
     if (column >= kMaxColumns) return CorruptDataError("a row has too many columns");
-    if (column >= row.size()) row.resize(column + 1);
+    if (column >= row.size()) {
+      SONDE_RETURN_IF_ERROR(budget.Take((column + 1 - row.size()) * sizeof(std::string)));
+      row.resize(column + 1);
+    }
     const std::string_view type = cells.Attribute("t");
     if (type == "inlineStr") {
       row[column] = TextOf(cells.inner());
+      SONDE_RETURN_IF_ERROR(budget.TakeText(row[column]));
       continue;
     }
     Elements values(cells.inner(), "v");
@@ -144,9 +167,53 @@ Result<std::vector<std::string>> ParseRow(std::string_view xml,
       if (!index || *index >= shared.size()) return CorruptDataError("a cell names no text");
       row[column] = shared[*index];
     }
+    SONDE_RETURN_IF_ERROR(budget.TakeText(row[column]));
   }
   return row;
 }
+
+// Rows of a sheet whose text comes in pieces. A workbook may unpack to far more than its size, and
+// its cells may name one long text a million times.
+class SheetReader {
+ public:
+  Status ReadShared(std::string_view workbook) {
+    constexpr size_t kMostBytes = size_t{64} << 20U;
+    SONDE_ASSIGN_OR_RETURN(const auto texts,
+                           ReadZipMember(workbook, "xl/sharedStrings.xml", kMostBytes));
+    if (!texts) return {};
+    Elements items(*texts, "si");
+    while (items.Next()) shared_.push_back(TextOf(items.inner()));
+    return {};
+  }
+  Status Take(std::string_view piece) {
+    constexpr size_t kMostRow = size_t{16} << 20U;
+    constexpr std::string_view kRowEnd = "</row>";
+    const size_t seen = waiting_.size() - std::min(waiting_.size(), kRowEnd.size());
+    waiting_ += piece;
+    const size_t last = waiting_.rfind(kRowEnd);
+    if (last == std::string::npos || last < seen) {
+      if (waiting_.size() <= kMostRow) return {};
+      return base::OutOfRangeError("a row of the sheet is larger than 16 MB");
+    }
+    const std::string_view whole = std::string_view(waiting_).substr(0, last + kRowEnd.size());
+    Elements elements(whole, "row");
+    while (elements.Next()) {
+      SONDE_ASSIGN_OR_RETURN(std::vector<std::string> row,
+                             ParseRow(elements.inner(), shared_, budget_));
+      SONDE_RETURN_IF_ERROR(budget_.Take(sizeof(row)));
+      rows_.push_back(std::move(row));
+    }
+    waiting_.erase(0, whole.size());
+    return {};
+  }
+  TableRows TakeRows() { return std::move(rows_); }
+
+ private:
+  std::vector<std::string> shared_;
+  std::string waiting_;  // behind the last whole row
+  TableRows rows_;
+  CellBudget budget_;
+};
 
 }  // namespace
 
@@ -182,27 +249,23 @@ TableRows ParseCsvTable(std::string_view text) {
 }
 
 Result<TableRows> ParseXlsx(std::string_view bytes) {
-  SONDE_ASSIGN_OR_RETURN(const auto sheet, ReadZipMember(bytes, "xl/worksheets/sheet1.xml"));
-  if (!sheet) return CorruptDataError("is no workbook: it has no sheet");
-  SONDE_ASSIGN_OR_RETURN(const auto texts, ReadZipMember(bytes, "xl/sharedStrings.xml"));
-  std::vector<std::string> shared;
-  if (texts) {
-    Elements items(*texts, "si");
-    while (items.Next()) shared.push_back(TextOf(items.inner()));
-  }
-  TableRows rows;
-  Elements elements(*sheet, "row");
-  while (elements.Next()) {
-    SONDE_ASSIGN_OR_RETURN(std::vector<std::string> row, ParseRow(elements.inner(), shared));
-    rows.push_back(std::move(row));
-  }
-  return rows;
+  SheetReader reader;
+  SONDE_RETURN_IF_ERROR(reader.ReadShared(bytes));
+  SONDE_ASSIGN_OR_RETURN(const bool has_sheet, StreamZipMember(bytes, "xl/worksheets/sheet1.xml",
+                                                               [&](std::string_view piece) {
+                                                                 return reader.Take(piece);
+                                                               }));
+  if (!has_sheet) return CorruptDataError("is no workbook: it has no sheet");
+  return reader.TakeRows();
 }
 
 Result<TableRows> ReadTableFile(const std::string& path) {
-  SONDE_ASSIGN_OR_RETURN(const std::string bytes, base::ReadFile(path, kMaxFile));
-  if (!path.ends_with(".xlsx")) return ParseCsvTable(bytes);
-  return ParseXlsx(bytes).Annotate(path);
+  if (!path.ends_with(".xlsx")) {
+    SONDE_ASSIGN_OR_RETURN(const std::string bytes, base::ReadFile(path, kMaxFile));
+    return ParseCsvTable(bytes);
+  }
+  SONDE_ASSIGN_OR_RETURN(const base::MappedFile file, base::MappedFile::Open(path));
+  return ParseXlsx(file.text()).Annotate(path);
 }
 
 }  // namespace sonde::precision

@@ -2,7 +2,8 @@
 // Excel workbook, as texts.
 //
 // Of the workbook format only what tables need is read: shared and inline texts, numbers, formula
-// results. Limits: 1 GiB a file, 4 GiB unpacked. Errors: Status that names the file.
+// results. Limits: 1 GiB a csv file; of a workbook 64 MiB of shared texts and 192 MiB of
+// cells, whatever it unpacks to. Errors: Status that names the file.
 // Threads: pure.
 #pragma once
 
