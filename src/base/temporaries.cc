@@ -8,6 +8,8 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <ctime>
 #include <optional>
 
@@ -74,9 +76,49 @@ bool IsOver(const Maker& maker, const std::string& machine, const struct stat& i
   return ::time(nullptr) - info.st_mtim.tv_sec > kForeignSeconds;
 }
 
+// A signal handler reads it at any moment, so it has no lock, and its texts stay for good. Folders
+// beyond its size are cleaned by the next program only.
+std::array<std::atomic<const char*>, kMostTemporaryFolders> g_folders = {};
+
+void NoteFolder(const std::string& folder) {
+  const char* made = nullptr;
+  for (auto& place : g_folders) {
+    const char* known = place.load();
+    if (known == nullptr) {
+      if (made == nullptr) made = ::strdup(folder.c_str());
+      if (made == nullptr || place.compare_exchange_strong(known, made)) return;
+    }
+    if (folder == known) break;
+  }
+  std::free(const_cast<char*>(made));  // another thread was faster
+}
+
+// Calls `is_wanted` for what TemporaryNextTo named in `folder` and this user owns; removes those.
+template <class IsWanted>
+void RemoveTemporaries(const std::string& folder, const IsWanted& is_wanted) {
+  const auto entries = ListDirectory(folder);
+  if (!entries.ok()) return;  // the caller's own access fails, too
+  std::string machine;
+  for (const DirectoryEntry& entry : *entries) {
+    const auto maker = MakerOf(entry.name);
+    if (!maker) continue;
+    if (machine.empty()) machine = Machine();
+    const std::string path = JoinPath(folder, entry.name);
+    struct stat info{};
+    if (::lstat(path.c_str(), &info) != 0 || info.st_uid != ::geteuid()) continue;
+    if (is_wanted(*maker, machine, info))
+      RemoveTree(path).IgnoreError();  // the next one tries again
+  }
+}
+
 }  // namespace
 
+const char* TemporaryFolder(size_t place) {
+  return place < g_folders.size() ? g_folders[place].load() : nullptr;
+}
+
 std::string TemporaryNextTo(std::string_view path) {
+  NoteFolder(AbsolutePath(std::string(DirName(path))));
   static std::atomic<uint64_t> count = 0;
   static const std::string machine = Machine();
   const std::string pid = std::to_string(::getpid());
@@ -105,19 +147,14 @@ Result<int> RecreateFile(const std::string& path, mode_t mode) {
   }
 }
 
-void RemoveLeftovers(const std::string& folder) {
-  const auto entries = ListDirectory(folder);
-  if (!entries.ok()) return;  // the caller's own access fails, too
-  std::string machine;
-  for (const DirectoryEntry& entry : *entries) {
-    const auto maker = MakerOf(entry.name);
-    if (!maker) continue;
-    if (machine.empty()) machine = Machine();
-    const std::string path = JoinPath(folder, entry.name);
-    struct stat info{};
-    if (::lstat(path.c_str(), &info) != 0 || info.st_uid != ::geteuid()) continue;
-    if (IsOver(*maker, machine, info)) RemoveTree(path).IgnoreError();  // the next one tries again
-  }
+void RemoveLeftovers(const std::string& folder) { RemoveTemporaries(folder, IsOver); }
+
+void RemoveOwnTemporaries(const std::string& folder) {
+  const std::string pid = std::to_string(::getpid());
+  const std::string begin = BeginOf(pid);
+  RemoveTemporaries(folder, [&](const Maker& maker, const std::string& machine, const auto&) {
+    return maker.machine == machine && maker.pid == pid && maker.begin == begin;
+  });
 }
 
 }  // namespace sonde::base

@@ -8,6 +8,7 @@
 
 #include <sys/types.h>
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -31,5 +32,13 @@ Result<int> RecreateFile(const std::string& path, mode_t mode);
 // Their maker ran on this machine and has ended, or ran on another one and the last change is older
 // than a day.
 void RemoveLeftovers(const std::string& folder);
+
+// For a process that a signal ends in the middle of its work: the folders in which TemporaryNextTo
+// named something, as absolute paths, at most kMostTemporaryFolders; null behind the last. They
+// live as long as the process and may be read in a signal handler.
+inline constexpr size_t kMostTemporaryFolders = 64;
+const char* TemporaryFolder(size_t place);
+// Removes this process's own, finished or not; also after it has become another program (execve).
+void RemoveOwnTemporaries(const std::string& folder);
 
 }  // namespace sonde::base

@@ -311,42 +311,73 @@ EnvironmentVariables VariablesOf(const Context& context, const RunOptions& optio
   return variables;
 }
 
-Result<int> RunProgram(const Context& context, RunOptions options) {
-  const Status status = CompleteOptions(context, options);
-  if (!status.ok()) return WrongUsage(context, status.message());
-  const bool is_dump = IsDump(options);
-  const std::string save_path = options.save_path.value_or(kDefaultSavePath);
-  if (!is_dump) {
+// The program finds the packages that it asked for, and nothing is recorded.
+EnvironmentVariables VariablesWithoutRecording(const Context& context, const RunOptions& options) {
+  EnvironmentVariables variables = {{"SONDE_ATTACH", "0"}};
+  const std::string folders = ProvidedFolders(options, context.layout);
+  if (!folders.empty()) {
+    variables.emplace_back("SONDE_HOME", context.layout.home);
+    variables.emplace_back("PYTHONPATH",
+                           PythonPath(folders.substr(folders.find_first_not_of(':'))));
+  }
+  return variables;
+}
+
+// What a recording needs on this machine.
+Result<RunListFile> Prepare(const Context& context, const RunOptions& options,
+                            const std::string& save_path) {
+  if (!IsDump(options)) {
     SONDE_RETURN_IF_ERROR(base::CheckWritableDirectory(save_path).Annotate("--profile-save-path"));
   }
   if (context.layout.python_package.empty()) {
     return NotFoundError(Concat("Sonde's Python package was not found near '", context.layout.home,
                                 "' (set SONDE_HOME to the folder that holds bin/ and lib/)"));
   }
+  return RunListFile::Create();
+}
+
+// A folder that the user names and that cannot be used is a mistake to repair first; that there is
+// no space, or no place of the machine's own, is none of hers.
+bool IsWrongPath(const RunOptions& options, const Status& status) {
+  const bool is_path = options.save_path && status.message().starts_with("--profile-save-path");
+  return is_path && status.code() != StatusCode::kResourceExhausted;
+}
+
+Result<int> RunProgram(const Context& context, RunOptions options) {
+  const Status status = CompleteOptions(context, options);
+  if (!status.ok()) return WrongUsage(context, status.message());
+  const bool is_dump = IsDump(options);
+  const std::string save_path = options.save_path.value_or(kDefaultSavePath);
   const Result<std::string> program = FindProgram(context.command_line.front());
   if (!program.ok()) {
     PrintError(program.status().message());
     return program.status().code() == StatusCode::kNotFound ? kExitNotFound : kExitNotExecutable;
   }
-  SONDE_ASSIGN_OR_RETURN(const RunListFile list, RunListFile::Create());
+  const Result<RunListFile> list = Prepare(context, options, save_path);
+  if (!list.ok() && IsWrongPath(options, list.status())) return list.status();
   std::optional<LivePage> page;
-  if (options.view) {
+  if (!list.ok()) {
+    // The work of the program matters more than its recording.
+    PrintError(Concat("the program runs without recording: ", list.status().message()));
+  } else if (options.view) {
     SONDE_ASSIGN_OR_RETURN(LivePage started,
-                           LivePage::Start(context.layout.binary, list.path(), save_path));
+                           LivePage::Start(context.layout.binary, list->path(), save_path));
     page.emplace(std::move(started));
   }
-  const Result<ProgramEnd> end = Supervise({.path = *program,
-                                            .words = context.command_line,
-                                            .variables = VariablesOf(context, options, list)});
+  const Result<ProgramEnd> end =
+      Supervise({.path = *program,
+                 .words = context.command_line,
+                 .variables = list.ok() ? VariablesOf(context, options, *list)
+                                        : VariablesWithoutRecording(context, options)});
   if (!end.ok()) {
     PrintError(end.status().message());
     return kExitNotExecutable;
   }
-  if (!is_dump) ReportRun(context, options, list, end->exit_status != 0);
+  if (!is_dump && list.ok()) ReportRun(context, options, *list, end->exit_status != 0);
   if (page) page->StayOpen();
   page.reset();
   if (end->signal == 0) return end->exit_status;
-  unlink(list.path().c_str());
+  if (list.ok()) unlink(list->path().c_str());
   EndLike(*end);
 }
 

@@ -5,6 +5,7 @@
 #include "base/host/sqlite_reader.h"
 #include "cli/commands.h"
 #include "cli/crash_report.h"
+#include "cli/ended.h"
 #include "store/statement_server.h"
 
 int main(int argc, char** argv) {
@@ -13,6 +14,10 @@ int main(int argc, char** argv) {
   if (argc > 1 && std::string_view(argv[1]) == sonde::store::kStatementsArgument) {
     return sonde::store::ServeStatements();
   }
+  if (argc > 2 && std::string_view(argv[1]) == sonde::cli::kEndArgument) {
+    return sonde::cli::RemoveTemporariesAndEnd(argv + 2);
+  }
+  sonde::cli::RemoveTemporariesAtSignals();
   sonde::cli::ReportCrashes();
   sonde::base::LeaveSqliteMemoryUncounted();
   sonde::Result<std::string> self = sonde::cli::SelfPath();

@@ -1,13 +1,8 @@
 #include "cli/output_file.h"
 
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include <array>
 #include <cerrno>
-#include <climits>
-#include <csignal>
-#include <cstdlib>
 #include <filesystem>
 
 #include "base/files.h"
@@ -18,51 +13,6 @@ namespace sonde::cli {
 namespace {
 
 using base::Concat;
-
-constexpr std::array kEndingSignals = {SIGINT, SIGTERM, SIGHUP};
-
-// Read by the handler.
-std::array<char, PATH_MAX> temporary_path;
-std::array<char, PATH_MAX> temporary_folder;
-
-void RemoveAndEnd(int number) {
-  ::unlink(temporary_path.data());
-  ::rmdir(temporary_folder.data());
-  ::signal(number, SIG_DFL);
-  ::raise(number);
-}
-
-// While it lives, ending signals remove the file; ignored ones stay ignored.
-class RemovedBySignal {
- public:
-  explicit RemovedBySignal(const std::string& path) {
-    if (path.size() >= temporary_path.size()) return;
-    const std::string_view folder = base::DirName(path);
-    path.copy(temporary_path.data(), path.size());
-    temporary_path.at(path.size()) = '\0';
-    folder.copy(temporary_folder.data(), folder.size());
-    temporary_folder.at(folder.size()) = '\0';
-    struct sigaction action = {};
-    action.sa_handler = &RemoveAndEnd;
-    for (size_t i = 0; i < kEndingSignals.size(); ++i) {
-      ::sigaction(kEndingSignals.at(i), nullptr, &before_.at(i));
-      if (before_.at(i).sa_handler != SIG_IGN) ::sigaction(kEndingSignals.at(i), &action, nullptr);
-    }
-    is_set_ = true;
-  }
-  RemovedBySignal(const RemovedBySignal&) = delete;
-  RemovedBySignal& operator=(const RemovedBySignal&) = delete;
-  ~RemovedBySignal() {
-    if (!is_set_) return;
-    for (size_t i = 0; i < kEndingSignals.size(); ++i) {
-      ::sigaction(kEndingSignals.at(i), &before_.at(i), nullptr);
-    }
-  }
-
- private:
-  std::array<struct sigaction, kEndingSignals.size()> before_ = {};
-  bool is_set_ = false;
-};
 
 // Where links lead, also to a file that is not there yet.
 Result<std::string> Followed(const std::string& output) {
@@ -110,15 +60,11 @@ Status WriteOutputPath(const std::string& output,
     return base::ErrnoStatus(errno, "write", output);
   }
   const std::string temporary = base::JoinPath(folder, "output");
-  Status status;
-  {
-    const RemovedBySignal removed(temporary);
-    status = write(temporary);
-    if (status.ok() && std::rename(temporary.c_str(), path.c_str()) != 0) {
-      status = base::ErrnoStatus(errno, "write", output);
-    }
-    base::RemoveTree(folder).IgnoreError();  // the next command tries again
+  Status status = write(temporary);
+  if (status.ok() && std::rename(temporary.c_str(), path.c_str()) != 0) {
+    status = base::ErrnoStatus(errno, "write", output);
   }
+  base::RemoveTree(folder).IgnoreError();  // the next command tries again
   return status;
 }
 

@@ -118,8 +118,9 @@ Result<ProgramEnd> Supervise(const ProgramStart& start) {
   const std::vector<char*> shell_pointers = ExecPointers(shell_texts);
   char* const* const as_script = IsElf(start.path) ? nullptr : shell_pointers.data();
   const std::vector<char*> environment_pointers = ExecPointers(environment_texts);
-  std::array<int, 2> report{};
-  if (pipe2(report.data(), O_CLOEXEC) != 0) return base::ErrnoStatus(errno, "start", start.path);
+  // Without descriptors the program starts all the same: its exit status then says why it did not.
+  std::array<int, 2> report{-1, -1};
+  if (pipe2(report.data(), O_CLOEXEC) != 0) report = {-1, -1};
 
   const sigset_t watched = WatchedSignals();
   sigset_t before;
@@ -137,7 +138,8 @@ Result<ProgramEnd> Supervise(const ProgramStart& start) {
   const int fork_error = errno;
   close(report[1]);
   int exec_error = 0;
-  const ssize_t received = child < 0 ? 0 : read(report[0], &exec_error, sizeof(exec_error));
+  const bool is_read = child >= 0 && report[0] >= 0;
+  const ssize_t received = is_read ? read(report[0], &exec_error, sizeof(exec_error)) : 0;
   close(report[0]);
   Result<ProgramEnd> result =
       base::ErrnoStatus(child < 0 ? fork_error : exec_error, "run", start.path);
