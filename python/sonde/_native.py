@@ -22,6 +22,9 @@ FEATURE_MARKERS = 1 << 6
 
 STATE_IDLE, STATE_PREPARED, STATE_RECORDING, STATE_FAILED = range(4)
 
+# Of argument sets: src/capture/args.h.
+_ARGS_INPUTS, _INPUT_TENSOR = 7, 1
+
 _MAX_NAMES = 1 << 16  # remembered here; the recorder knows more
 
 RECORDER_LIBRARY = "libsonde_record.so"
@@ -113,6 +116,7 @@ _FAST_FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "sonde_args_int": (None, [_ARGS, _U32, ctypes.c_int64]),
     "sonde_args_double": (None, [_ARGS, _U32, ctypes.c_double]),
     "sonde_args_text": (None, [_ARGS, _U32, _TEXT, ctypes.c_size_t]),
+    "sonde_args_field": (None, [_ARGS, _U32, ctypes.c_uint16, _TEXT, ctypes.c_size_t]),
     "sonde_args_intern": (_U32, [_ARGS]),
     "sonde_args_once": (_U32, [_ARGS]),
     "sonde_thread_name": (None, [_TEXT]),
@@ -288,6 +292,20 @@ class Recorder:
                 self.fast.sonde_args_text(place, name, data, len(data))
         make = self.fast.sonde_args_once if once else self.fast.sonde_args_intern
         return make(place)
+
+    def inputs(self, tensors: "list[tuple[int, tuple[int, ...]]]") -> int:
+        """Number of the argument set of an operator's inputs, as adapters record them: type, by
+        torch's number, and sizes of each tensor. 0: they do not fit into a set."""
+        parts = [len(tensors).to_bytes(2, "little")]
+        for number, sizes in tensors:
+            parts.append(bytes((_INPUT_TENSOR, number, len(sizes))))
+            parts += [size.to_bytes(8, "little", signed=True) for size in sizes]
+        data = b"".join(parts)
+        builder = _ArgsBuilder()
+        place = ctypes.byref(builder)
+        self.fast.sonde_args_init(place)
+        self.fast.sonde_args_field(place, self.intern("inputs"), _ARGS_INPUTS, data, len(data))
+        return 0 if builder.overflowed else self.fast.sonde_args_intern(place)
 
     def domain(self, name: str) -> int:
         """Number of a domain of markers, created on first use."""

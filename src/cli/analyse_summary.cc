@@ -258,12 +258,13 @@ std::string Findings(std::span<const AnalysedRank> ranks) {
   for (size_t i = 0; i < ranks.size(); ++i) {
     for (const recipes::Finding& finding : ranks[i].summary.findings) {
       const bool is_delivered = finding.rule == "delivered";
-      const bool is_shown = finding.rule == "coverage" || finding.rule == "copies" || is_delivered;
+      const bool is_longest = finding.rule == "copies" || finding.rule == "compiled_step";
+      const bool is_shown = finding.rule == "coverage" || is_longest || is_delivered;
       if (!is_shown) continue;
       by_key[Concat(finding.text_key, finding.subject)].emplace_back(
-          is_delivered               ? -std::fabs(finding.value - finding.limit)
-          : finding.rule == "copies" ? -finding.value
-                                     : finding.value,
+          is_delivered ? -std::fabs(finding.value - finding.limit)
+          : is_longest ? -finding.value
+                       : finding.value,
           Concat(finding.severity, ": ", names[i], ": ", recipes::TextOf(finding, kLanguage)));
     }
   }

@@ -27,7 +27,9 @@ namespace sonde::recipes {
   R(kCoverage)            \
   R(kFinding)             \
   R(kDeviceGaps)          \
-  R(kHostActivity)
+  R(kHostActivity)        \
+  R(kCompilation)         \
+  R(kCompiledKernel)
 
 #define SONDE_RECIPE(name) extern const Recipe name##Recipe;
 SONDE_RECIPES(SONDE_RECIPE)

@@ -196,7 +196,10 @@ def test_compiled_regions_are_named(offline, rows):
             assert calls[name] == 4 * steps, calls  # a layer each
         kernels = [name for name in calls if name.startswith("cpp_fused_")]
         assert kernels and all(calls[name] % steps == 0 for name in kernels), calls
-        assert not any(name.startswith("model.layers") for name in calls)
+        unknown = "compiled_kernel WHERE path IS NULL OR module_class IS NULL"
+        assert count(rows, span, unknown) == 0
+        for layer in range(4):
+            assert calls[f"model.layers.{layer}.mlp.gate_up_proj"] == steps, calls
         check_conservation(lambda sql, span=span: rows(span, sql))
 
 

@@ -70,6 +70,7 @@ def test_the_value_that_is_stored_last_decides():
     site = made["sites"][str(_graph_sites.calls_in(GENERATED)[1].line)]
     assert [made["frames"][n] for n in site["frames"]] == [["model.py", 9, "forward"]]
     assert _graph_sites.share_with_module(made) == 0.5
+    assert owner(made, 2) == ("head", []) and list(made["sites"].values())[2]["by"]
 
 
 def test_nodes_of_a_cached_graph_are_those_that_dynamo_traced():

@@ -33,7 +33,7 @@ def _open() -> ctypes.PyDLL:
     library.sonde_torch_self_test.restype = ctypes.c_int
     library.sonde_torch_self_test.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
     library.sonde_torch_kernel_begin.restype = ctypes.c_uint32
-    library.sonde_torch_kernel_begin.argtypes = [ctypes.c_uint32]
+    library.sonde_torch_kernel_begin.argtypes = [ctypes.c_uint32, ctypes.c_uint32]
     library.sonde_torch_kernel_end.restype = None
     library.sonde_torch_kernel_end.argtypes = [ctypes.c_uint32]
     library.sonde_torch_last_error.restype = ctypes.c_char_p

@@ -88,6 +88,7 @@ class _Open:
 
     def __init__(self) -> None:
         self.events: list[str] = []
+        self.outermost = ""
         self.begin_ns = time.time_ns()
         self.phases: dict[str, int] = {}
         self.caches: dict[str, None] = {}
@@ -112,7 +113,7 @@ class _Compilations:
         """A phase begins."""
         compiled = self._open()
         if not compiled.events and not compiled.phases:
-            compiled.begin_ns = time_ns
+            compiled.begin_ns, compiled.outermost = time_ns, event_name
         compiled.events.append(event_name)
         compiled.compile_id = compiled.compile_id or _compile_id()
 
@@ -174,6 +175,8 @@ class _Compilations:
         number = next(self._numbers)
         if not (compiled.phases or metrics.get("co_name")) or number >= _MOST_KEPT:
             return
+        if _PHASES.get(compiled.outermost) == _NATIVE and not metrics:
+            return  # a thread that compiles for another, whose phases have the time
         fact = _fact(compiled, metrics, end_ns)
         _native.recorder().metadata(f"{METADATA}{number:05}", _native.json_text(fact))
 

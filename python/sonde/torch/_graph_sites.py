@@ -154,6 +154,30 @@ class GraphTable:
             site["output"] = shape
         self.sites[str(call.line)] = site
 
+    def fill(self) -> None:
+        """Calls of which no node has a module (sums of gradients) get what those around have in
+        common."""
+        known = [self._chain(site) for site in self.sites.values()]
+        for place, site in enumerate(self.sites.values()):
+            if known[place]:
+                continue
+            before = next((each for each in reversed(known[:place]) if each), None)
+            behind = next((each for each in known[place + 1 :] if each), None)
+            common = before or behind or []
+            if before and behind:
+                common = [one for one, other in zip(before, behind) if one == other]
+            if common:
+                site.update(module=common[-1], also=[], by="kernels around it")
+
+    def _chain(self, site: dict[str, Any]) -> list[int]:
+        around = [module[2] for module in self._modules]
+        chain: list[int] = []
+        number = site.get("module", -1)
+        while number >= 0:
+            chain.insert(0, number)
+            number = around[number]
+        return chain
+
     def json(self) -> dict[str, Any]:
         """``modules``: [path, class, number of the module around it or -1]."""
         return {
@@ -179,13 +203,15 @@ def table_of(text: str, sources: Sources) -> dict[str, Any]:
     sources.called = {call.base for call in calls if not call.is_generated}
     for call in calls:
         table.add(call, sources.nodes_of(call))
+    table.fill()
     return table.json()
 
 
 def share_with_module(table: dict[str, Any]) -> float:
     """Of the calls, those whose module is known; 1 where there are none."""
     sites = table["sites"].values()
-    return sum("module" in site for site in sites) / len(sites) if sites else 1.0
+    known = sum("module" in site and "by" not in site for site in sites)
+    return known / len(sites) if sites else 1.0
 
 
 def with_root(table: dict[str, Any], name: str) -> dict[str, Any]:

@@ -190,20 +190,24 @@ def _ask_inputs(compiled: Any, file: str, text: str, table: dict[str, Any]) -> N
 
 def _guess(text: str, inputs: Any) -> dict[str, Any]:
     tensors = _model_names.Models().tensors()
-    parameters: dict[str, str] = {}
+    owners: dict[str, list[str]] = {}
     roots: dict[int, Any] = {}
     for name, value in zip(_graph_guess.inputs_of(text), inputs):
         key = _model_names.key_of(value)
-        root, path = tensors.get(key, (None, "")) if key is not None else (None, "")
-        if root is not None:
-            parameters[name] = path
-            roots[id(root)] = root
-    root = next(iter(roots.values()), None)  # parameters of two models in one graph: the first
+        for root, path in tensors.get(key, ()) if key is not None else ():
+            roots.setdefault(id(root), root)
+            if root is next(iter(roots.values())):  # of two models in one graph, the first
+                owners.setdefault(name, []).append(path)
+    root = next(iter(roots.values()), None)
 
     def chain_of(path: str) -> Any:
         return _model_names.chain_of(root, path) if root is not None else ()
 
-    return _graph_guess.table_of(text, parameters, chain_of)
+    for name, value in zip(_graph_guess.inputs_of(text), inputs):
+        layer = _model_names.layer_named(value)
+        if layer and len(chain_of(layer)) > 1 and chain_of(layer)[-1][0] == layer:
+            owners[name] = [layer]
+    return _graph_guess.table_of(text, owners, chain_of)
 
 
 def _report_unknown(file: str, kernels: int) -> None:

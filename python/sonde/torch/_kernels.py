@@ -14,6 +14,14 @@ from sonde._seams import Around, Part, Seam
 
 _PREFIX = "cpp_"  # of names of kernels, by which Inductor makes them
 _BUILTIN = type(len)  # what a loaded kernel is
+_MOST_SHAPES = 4096  # of one kernel
+# Torch's types by their numbers.
+_NAMES = (
+    "uint8 int8 int16 int32 int64 float16 float32 float64 complex32 complex64 complex128 bool "
+    "qint8 quint8 qint32 bfloat16 quint4x2 quint2x4 bits1x8 bits2x4 bits4x2 bits8 bits16 "
+    "float8_e5m2 float8_e4m3fn float8_e5m2fnuz float8_e4m3fnuz uint16 uint32 uint64"
+)
+_DTYPES = {name: number for number, name in enumerate(_NAMES.split())}
 
 
 def watch(adapter: Any) -> None:
@@ -36,7 +44,7 @@ def seams(kernels: "Optional[_Kernels]" = None) -> tuple[Seam, ...]:
 
 
 class _Kernels:
-    def __init__(self, begin: Callable[[int], int], end: Callable[[int], None]) -> None:
+    def __init__(self, begin: Callable[[int, int], int], end: Callable[[int], None]) -> None:
         self._begin = begin
         self._end = end
         self._lock = threading.Lock()
@@ -66,9 +74,11 @@ class _Kernels:
 
     def _recorded(self, kernel: Any, number: int) -> Any:
         begin, end = self._begin, self._end
+        with_shapes = _native.recorder().features() & _native.FEATURE_SHAPES
+        inputs = _Inputs().number_of if with_shapes else _no_inputs
 
         def call(*args: Any) -> Any:
-            begun = begin(number)
+            begun = begin(number, inputs(args))
             try:
                 return kernel(*args)
             finally:
@@ -76,6 +86,30 @@ class _Kernels:
 
         call._sonde_kernel = kernel  # type: ignore[attr-defined]
         return call
+
+
+def _no_inputs(_: Any) -> int:
+    return 0
+
+
+class _Inputs:
+    """Argument sets of the tensors that a kernel is called with; most calls are alike."""
+
+    def __init__(self) -> None:
+        self._known: dict[Any, int] = {}
+        torch = sys.modules["torch"]
+        self._tensor = torch.Tensor
+
+    def number_of(self, args: Any) -> int:
+        """0 where they cannot be described."""
+        key = tuple((each.dtype, each.shape) for each in args if isinstance(each, self._tensor))
+        number = self._known.get(key)
+        if number is None:
+            numbers = [(_DTYPES.get(str(dtype)[6:], 255), tuple(shape)) for dtype, shape in key]
+            number = _native.recorder().inputs(numbers)
+            if len(self._known) < _MOST_SHAPES:
+                self._known[key] = number
+        return number
 
 
 def _restore(scope: dict[str, Any]) -> None:

@@ -15,7 +15,7 @@ from sonde.vllm._capture import ProcessCapture, trace_folder
 
 _COMPILED = (
     "the model runs compiled: {regions} the operators that it calls and the kernels that it "
-    "generated; the modules inside are not seen (--enforce-eager shows them)"
+    "generated, in the modules that they belong to"
 )
 _REGIONS = "what the compiler made is one range a region, with"
 _NO_REGIONS = "this torch does not name its regions (2.9 does), recorded are"

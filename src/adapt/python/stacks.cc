@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "base/hash.h"
+#include "capture/compiled_code.h"
 #include "sonde/sonde.h"
 
 namespace sonde::adapt {
@@ -87,6 +88,25 @@ uint32_t StackCache::Capture() {
   PythonFrame frames[kMaxFrames];
   const size_t count = WalkFrames(frames, kMaxFrames);
   id = count != 0 ? InternStack(frames, count) : 0;
+  if (id != 0) ids_.Add(hash, id);
+  return id;
+}
+
+uint32_t StackCache::CaptureCallSite() {
+  PythonFrame frames[capture::kCallSiteFrames];
+  const size_t count = WalkFrames(frames, capture::kCallSiteFrames);
+  if (count == 0) return 0;
+  uint64_t hash = count;
+  for (size_t i = 0; i < count; i++) {
+    hash = base::HashCombine(hash, reinterpret_cast<uint64_t>(frames[i].code));
+    hash = base::HashCombine(hash, static_cast<uint64_t>(frames[i].offset));
+  }
+  hash |= 1;
+  uint32_t id = 0;
+  if (ids_.Find(hash, &id)) [[likely]] {
+    return id;
+  }
+  id = InternStack(frames, count);
   if (id != 0) ids_.Add(hash, id);
   return id;
 }

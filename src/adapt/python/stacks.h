@@ -23,6 +23,8 @@ class StackCache {
  public:
   // Id of the calling thread's Python stack; 0 where it has none.
   uint32_t Capture();
+  // The same of its innermost frames only, capture::kCallSiteFrames at most.
+  uint32_t CaptureCallSite();
 
  private:
   IdCache<512> ids_;

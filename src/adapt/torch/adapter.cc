@@ -286,7 +286,9 @@ int sonde_torch_register_group(void* group, const char* name, const char* backen
   return added ? 0 : -ENOSPC;
 }
 
-uint32_t sonde_torch_kernel_begin(sonde_name name) { return sonde::adapt::KernelBegin(name); }
+uint32_t sonde_torch_kernel_begin(sonde_name name, sonde_args args) {
+  return sonde::adapt::KernelBegin(name, args);
+}
 
 void sonde_torch_kernel_end(uint32_t begun) { sonde::adapt::KernelEnd(begun); }
 

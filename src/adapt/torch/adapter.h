@@ -58,9 +58,10 @@ SONDE_API int sonde_torch_register_module(void* module, const char* name, const 
 SONDE_API int sonde_torch_register_group(void* group, const char* name, const char* backend,
                                          const int64_t* ranks, size_t count);
 
-/* A kernel without an operator (generated code) begins on this thread: recorded like an operator.
+/* [GIL] A kernel without an operator (generated code) begins on this thread: recorded like an
+ * operator, with its argument set (0: none) and the place that calls it.
  * Pass the returned value (0: nothing is recorded) to the end of the same kernel. */
-SONDE_API uint32_t sonde_torch_kernel_begin(sonde_name name);
+SONDE_API uint32_t sonde_torch_kernel_begin(sonde_name name, sonde_args args);
 SONDE_API void sonde_torch_kernel_end(uint32_t begun);
 
 SONDE_API const char* sonde_torch_last_error(void); /* of the last failed call; "" none */

@@ -5,6 +5,7 @@
 
 #include "adapt/torch/collectives.h"
 #include "base/hash.h"
+#include "capture/compiled_code.h"
 #include "sonde/sonde.h"
 
 namespace sonde::adapt {
@@ -37,6 +38,9 @@ NameInfo ClassifyName(const char* text, size_t length, bool schema, uint8_t scop
     return info;
   }
   info.kind = KindOfText(name, scope);
+  if (scope == kScopeUser && name.starts_with(capture::kCompiledGraphRange)) {
+    info.detail = kCompiledGraph;
+  }
   const Collective work = CollectiveWorkKind(name);
   if (scope == kScopeUser && work != Collective::kNone) {
     info.kind = RecordKind::kCollectiveWork;

@@ -20,10 +20,14 @@
 
 namespace sonde::adapt {
 
+inline constexpr uint8_t kCompiledGraph = 1;
+
 struct NameInfo {
   uint32_t id;
   capture::RecordKind kind;  // of a record with this name in its scope
-  uint8_t detail;  // kCollective: row of CollectiveOperator(); kCollectiveWork: a Collective
+  // kCollective: row of CollectiveOperator(); kCollectiveWork: a Collective; kUserScope:
+  // kCompiledGraph around the kernels of one
+  uint8_t detail;
 };
 
 // Classification by text alone; `schema`: the name of an operator.

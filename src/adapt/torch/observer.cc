@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstring>
+#include <initializer_list>
 #include <mutex>
 #include <new>
 
@@ -139,9 +140,16 @@ NameInfo NameOf(ThreadState* state, const TorchRange* range, uint8_t scope) {
   state->names.BeginSession();
   state->depth = 0;
   state->outermost_op = 0;
+  state->graph = 0;
   if (g_observer.config->inputs.layout.range != nullptr) {
     sonde_thread_number(static_cast<uint32_t>(ReadAt<uint64_t>(range, kRangeThread)));
   }
+}
+
+// Operators that compiled code calls: which of its lines does is known by no name.
+bool IsCallOfGraph(const ThreadState& state, RecordKind kind) {
+  return state.graph != 0 && state.outermost_op == 0 &&
+         (kind == RecordKind::kOp || kind == RecordKind::kCollective);
 }
 
 // Ranges that carry a call stack: user scopes, and operators that no other operator encloses.
@@ -188,10 +196,12 @@ const TorchRange* MarkedScope(const TorchRange* range) {
 void TakeOut(ThreadState* state, uint32_t place) {
   for (uint32_t k = place; k + 1 < state->depth; k++) state->open[k] = state->open[k + 1];
   state->depth--;
-  if (state->outermost_op == place + 1) {
-    state->outermost_op = 0;
-  } else if (state->outermost_op > place + 1) {
-    state->outermost_op--;
+  for (uint32_t* outermost : {&state->outermost_op, &state->graph}) {
+    if (*outermost == place + 1) {
+      *outermost = 0;
+    } else if (*outermost > place + 1) {
+      --*outermost;
+    }
   }
 }
 
@@ -243,6 +253,8 @@ ObserverContext OnStart(const TorchRange* range) {
   }
   if constexpr (kStacks) {
     if (WantsStack(*state, name.kind)) link = state->stacks.Capture();
+  } else if (IsCallOfGraph(*state, name.kind)) [[unlikely]] {
+    link = state->stacks.CaptureCallSite();
   }
   if (!record::PushOpen(word, name.kind, 0, name.id, args, link, sequence)) return {};
   if (state->depth < ThreadState::kMaxOpen) [[likely]] {
@@ -251,6 +263,9 @@ ObserverContext OnStart(const TorchRange* range) {
   }
   state->depth++;
   if (state->outermost_op == 0 && name.kind == RecordKind::kOp) state->outermost_op = state->depth;
+  if (name.kind == RecordKind::kUserScope && name.detail == kCompiledGraph) [[unlikely]] {
+    if (state->graph == 0) state->graph = state->depth;
+  }
   return {};
 }
 
@@ -282,6 +297,8 @@ void OnEnd(const TorchRange* range, void*) {
       state->session == word) [[likely]] {
     state->depth = depth - 1;
     if (state->outermost_op == depth) state->outermost_op = 0;
+    if (state->graph == depth) [[unlikely]]
+      state->graph = 0;
     record::PopOpen(word, kObserverKinds);
     return;
   }
@@ -403,10 +420,16 @@ void ObserverStop() {
 // The mutex is held by the thread that forked.
 void ObserverAfterFork() { new (&g_observer.mutex) std::mutex(); }
 
-uint32_t KernelBegin(uint32_t name) {
+uint32_t KernelBegin(uint32_t name, uint32_t args) {
   const uint32_t word = record::SessionWord();
   if ((word & SONDE_FEATURE_OPS) == 0) return 0;
-  return record::PushOpen(word, RecordKind::kOp, 0, name, 0, 0, -1) ? word : 0;
+  ThreadState* state = GetThreadState();
+  uint32_t link = 0;
+  if (state != nullptr) {
+    const bool whole = (word & SONDE_FEATURE_STACKS) != 0;
+    link = whole ? state->stacks.Capture() : state->stacks.CaptureCallSite();
+  }
+  return record::PushOpen(word, RecordKind::kOp, 0, name, args, link, -1) ? word : 0;
 }
 
 void KernelEnd(uint32_t begun) {

@@ -53,7 +53,7 @@ ObserverCounts ObserverGetCounts();
 
 // A kernel that torch opens no range for, recorded like an operator; any thread. The end takes the
 // begin's return value: 0 where nothing is recorded.
-uint32_t KernelBegin(uint32_t name);
+uint32_t KernelBegin(uint32_t name, uint32_t args);
 void KernelEnd(uint32_t begun);
 
 }  // namespace sonde::adapt

@@ -20,6 +20,7 @@ struct ThreadState {
   uint32_t session = 0;       // of the entries in `open`
   uint32_t depth = 0;         // ranges open now; entries beyond kMaxOpen are not kept
   uint32_t outermost_op = 0;  // depth after the outermost operator was opened; 0: none is open
+  uint32_t graph = 0;         // the same of the outermost compiled graph
   const TorchRange* open[kMaxOpen];
   NameCache names;
   InputsCache inputs;

@@ -32,7 +32,12 @@ std::vector<ModuleRange> ModuleSlices(const TraceData& data) {
     const store::SliceRow& slice = data.Slice(op.slice_id);
     std::string name(data.TextArgument(slice.args_id, "class"));
     if (name.empty()) name = ClassOf(data.Name(slice.name));
-    modules.push_back({.name = std::move(name), .begin = slice.ts, .end = data.EndNs(slice)});
+    // Of graphs: nothing but its kernels shows that the module's backward ran.
+    const bool is_backward = data.Name(slice.name).ends_with(" (backward)");
+    modules.push_back({.name = std::move(name),
+                       .begin = slice.ts,
+                       .end = data.EndNs(slice),
+                       .is_backward = is_backward});
   }
   return modules;
 }

@@ -6,6 +6,7 @@
 #include "base/bytes.h"
 #include "base/secrets.h"
 #include "base/strings.h"
+#include "capture/compiled_code.h"
 #include "importers/capture/issues.h"
 #include "importers/capture/trace.h"
 #include "store/table_writer.h"
@@ -290,7 +291,9 @@ Status WriteMetadata(CaptureTrace& trace, store::Transaction& transaction) {
     writer.Append({kProcessId, valid_key, valid_value});
   };
   for (const MetadataEntry& entry : trace.dictionary.metadata) {
-    append(trace.dictionary.Name(entry.key), entry.json);
+    const std::string_view key = trace.dictionary.Name(entry.key);
+    if (key.starts_with(capture::kCompiledGraphKey)) continue;  // kernels have what it holds
+    append(key, entry.json);
   }
   append("recording_begin_ns", std::to_string(trace.recording_ns));
   append("capture_begin_ns", std::to_string(trace.begin_ns));

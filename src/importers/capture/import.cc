@@ -190,11 +190,9 @@ std::optional<int64_t> SharedOffset(const Dictionary& dictionary, ClockOffsets* 
   return clocks->try_emplace(std::string(boot), *own).first->second;
 }
 
-// Threads, nested and numbered.
-Status Stage(CaptureTrace& trace, ClockOffsets* clocks) {
-  const Dictionary& dictionary = trace.dictionary;
-  const TickClock clock(dictionary.clocks, dictionary.clock_kind, dictionary.created_realtime_ns,
-                        trace.issues, SharedOffset(dictionary, clocks));
+// Ranges of the threads, with those that follow from the names and call sites of kernels.
+void DecodeThreads(CaptureTrace& trace, const TickClock& clock) {
+  Dictionary& dictionary = trace.dictionary;
   const KnownIds known{static_cast<uint32_t>(dictionary.names.size()),
                        static_cast<uint32_t>(dictionary.args.size()),
                        static_cast<uint32_t>(dictionary.stacks.size())};
@@ -203,6 +201,13 @@ Status Stage(CaptureTrace& trace, ClockOffsets* clocks) {
     trace.scope_cells.AddRanges(trace.stages.back());
     trace.stages.back().thread_id = static_cast<int32_t>(trace.stages.size()) - 1;
   }
+  dictionary.names.emplace_back();  // names that are not in the dictionary have this number
+  trace.compiled_graphs.Apply(dictionary, trace.stages, trace.issues);
+}
+
+// Threads, nested and numbered.
+Status Stage(CaptureTrace& trace, const TickClock& clock) {
+  const Dictionary& dictionary = trace.dictionary;
   for (const capture::ClockSampleEntry& sample : dictionary.clocks) {  // the first one begins it
     const int64_t sampled_ns = clock.ToNs(sample.ticks);
     if (trace.recording_ns == 0 || sampled_ns < trace.recording_ns) trace.recording_ns = sampled_ns;
@@ -401,10 +406,14 @@ Result<std::unique_ptr<LoadedCapture>> capture_import::LoadCapture(const std::st
   trace.shared_memory_ops = SharedMemoryOps(trace.dictionary);
   trace.shared_memory_groups = SharedMemoryGroups(trace.dictionary);
   trace.scope_cells.Find(trace.dictionary);
+  const Dictionary& dictionary = trace.dictionary;
+  const TickClock clock(dictionary.clocks, dictionary.clock_kind, dictionary.created_realtime_ns,
+                        trace.issues, SharedOffset(dictionary, clocks));
+  DecodeThreads(trace, clock);
   TakeNames(trace);
   TakeIssues(trace);
-  capture->arguments.emplace(trace.dictionary, trace.names, trace.issues);
-  SONDE_RETURN_IF_ERROR(Stage(trace, clocks));
+  capture->arguments.emplace(dictionary, trace.names, trace.issues);
+  SONDE_RETURN_IF_ERROR(Stage(trace, clock));
   return capture;
 }
 

@@ -1,7 +1,6 @@
 #include "importers/capture/scope_cells.h"
 
-#include <algorithm>
-#include <cstring>
+#include <utility>
 
 #include "base/strings.h"
 #include "capture/args.h"
@@ -21,42 +20,20 @@ bool IsList(std::string_view cell_class) {
   return cell_class == "CellList" || cell_class == "CellDict";
 }
 
-// One run of kernels in a cell, by the places of its first and last kernel.
-struct Run {
-  size_t first = 0;
-  size_t last = 0;
-};
-
 }  // namespace
 
-uint32_t ScopeCells::NameId(Dictionary& dictionary, std::string_view text) {
-  const auto [place, is_new] =
-      names_.try_emplace(std::string(text), static_cast<uint32_t>(dictionary.names.size()));
-  if (is_new) {
-    texts_.emplace_back(text);
-    dictionary.names.push_back(texts_.back());
-  }
-  return place->second;
-}
-
 uint32_t ScopeCells::ClassArgs(Dictionary& dictionary, std::string_view cell_class) {
-  const auto [place, is_new] =
-      classes_.try_emplace(std::string(cell_class), static_cast<uint32_t>(dictionary.args.size()));
+  const auto [place, is_new] = classes_.try_emplace(std::string(cell_class));
   if (is_new) {
-    const capture::ArgHead head{NameId(dictionary, capture::kKeyModuleClass),
-                                static_cast<uint16_t>(capture::ArgType::kText), 0,
-                                static_cast<uint32_t>(cell_class.size())};
-    std::vector<std::byte>& bytes =
-        sets_.emplace_back(sizeof(head) + (cell_class.size() + 3) / 4 * 4);
-    std::memcpy(bytes.data(), &head, sizeof(head));
-    std::memcpy(bytes.data() + sizeof(head), cell_class.data(), cell_class.size());
-    dictionary.args.emplace_back(bytes);
+    std::vector<std::byte> fields;
+    added_.AppendText(dictionary, fields, capture::kKeyModuleClass, cell_class);
+    place->second = added_.Args(dictionary, std::move(fields));
   }
   return place->second;
 }
 
-ScopeCells::Path ScopeCells::PathOf(Dictionary& dictionary, std::string_view kernel) {
-  Path path;
+ModulePath ScopeCells::PathOf(Dictionary& dictionary, std::string_view kernel) {
+  ModulePath path;
   std::string name;
   const bool is_backward = kernel.starts_with(kGradients);
   if (is_backward) kernel.remove_prefix(kGradients.size());
@@ -72,62 +49,31 @@ ScopeCells::Path ScopeCells::PathOf(Dictionary& dictionary, std::string_view ker
     const std::string_view cell_class = part.substr(dash + 1);
     if (IsList(cell_class)) continue;
     const std::string shown = is_backward ? base::Concat(name, kBackward) : name;
-    path.push_back({NameId(dictionary, shown), ClassArgs(dictionary, cell_class)});
+    path.push_back({added_.Name(dictionary, shown), ClassArgs(dictionary, cell_class)});
   }
   return path;
 }
 
 void ScopeCells::Find(Dictionary& dictionary) {
-  if (dictionary.args.empty()) dictionary.args.emplace_back();  // 0 is none
   const size_t count = dictionary.names.size();
   for (uint32_t id = 1; id < count; ++id) {
     const std::string_view name = dictionary.names[id];
-    if (Path path = PathOf(dictionary, name); !path.empty()) paths_.emplace(id, std::move(path));
+    if (ModulePath path = PathOf(dictionary, name); !path.empty())
+      paths_.emplace(id, std::move(path));
   }
 }
 
 void ScopeCells::AddRanges(ThreadStage& stage) const {
   if (paths_.empty()) return;
-  struct Open {
-    Cell cell;
-    Run run;
-  };
-  std::vector<Open> open;
-  std::vector<std::vector<Node>> behind(stage.nodes.size());
-  const auto close = [&](size_t depth) {
-    while (open.size() > depth) {
-      const Open& last = open.back();
-      Node node;
-      node.ts = stage.nodes[last.run.first].ts;
-      node.end = stage.nodes[last.run.last].end;
-      node.name = last.cell.name;
-      node.args = last.cell.args;
-      node.kind = RecordKind::kModule;
-      behind[last.run.last].push_back(node);
-      open.pop_back();
-    }
-  };
-  for (size_t i = 0; i < stage.nodes.size(); ++i) {
-    const Node& node = stage.nodes[i];
-    const auto path = node.kind == RecordKind::kOp ? paths_.find(node.name) : paths_.end();
-    if (path == paths_.end() || node.end == kOpenEnd) continue;
-    size_t same = 0;
-    while (same < open.size() && same < path->second.size() &&
-           open[same].cell == path->second[same]) {
-      ++same;
-    }
-    close(same);
-    for (Open& outer : open) outer.run.last = i;
-    for (; same < path->second.size(); ++same) open.push_back({path->second[same], {i, i}});
-  }
-  close(0);
-  std::vector<Node> nodes;
-  for (size_t i = 0; i < stage.nodes.size(); ++i) {
-    nodes.push_back(stage.nodes[i]);
-    // Those that end with one kernel were closed innermost first.
-    nodes.insert(nodes.end(), behind[i].begin(), behind[i].end());
-  }
-  stage.nodes = std::move(nodes);
+  AddModuleRuns(
+      stage,
+      [&](size_t i) -> const ModulePath* {
+        const Node& node = stage.nodes[i];
+        if (node.kind != RecordKind::kOp) return nullptr;
+        const auto path = paths_.find(node.name);
+        return path == paths_.end() ? nullptr : &path->second;
+      },
+      [](const Node& /*node*/) { return false; });
 }
 
 }  // namespace sonde::importers::capture_import

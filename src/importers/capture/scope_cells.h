@@ -6,15 +6,15 @@
 // Find() once, before names and argument sets are taken; AddRanges() for each thread.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "importers/capture/dictionary.h"
+#include "importers/capture/dictionary_additions.h"
+#include "importers/capture/module_runs.h"
 #include "importers/capture/stage.h"
 
 namespace sonde::importers::capture_import {
@@ -29,22 +29,12 @@ class ScopeCells {
   void AddRanges(ThreadStage& stage) const;
 
  private:
-  struct Cell {
-    uint32_t name = 0;
-    uint32_t args = 0;
-    bool operator==(const Cell&) const = default;
-  };
-  using Path = std::vector<Cell>;  // outermost first
-
-  uint32_t NameId(Dictionary& dictionary, std::string_view text);
   uint32_t ClassArgs(Dictionary& dictionary, std::string_view cell_class);
-  Path PathOf(Dictionary& dictionary, std::string_view kernel);
+  ModulePath PathOf(Dictionary& dictionary, std::string_view kernel);
 
-  std::unordered_map<uint32_t, Path> paths_;  // by the name of the kernel
-  std::unordered_map<std::string, uint32_t> names_;
+  std::unordered_map<uint32_t, ModulePath> paths_;  // by the name of the kernel
   std::unordered_map<std::string, uint32_t> classes_;
-  std::deque<std::string> texts_;
-  std::deque<std::vector<std::byte>> sets_;
+  DictionaryAdditions added_;
 };
 
 }  // namespace sonde::importers::capture_import

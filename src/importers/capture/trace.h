@@ -16,6 +16,7 @@
 
 #include "base/status.h"
 #include "importers/capture/arguments.h"
+#include "importers/capture/compiled_graphs.h"
 #include "importers/capture/device_file.h"
 #include "importers/capture/device_stage.h"
 #include "importers/capture/dictionary.h"
@@ -50,7 +51,8 @@ struct CaptureTrace {
   std::map<std::string, std::string> group_descriptions;  // by name of the group
   std::vector<uint32_t> shared_memory_ops;                // name ids (shared_memory.h)
   std::vector<SharedMemoryGroup> shared_memory_groups;
-  ScopeCells scope_cells;  // owns texts of the dictionary
+  ScopeCells scope_cells;          // owns texts of the dictionary
+  CompiledGraphs compiled_graphs;  // the same
   // Slice of an operator, and of the call on another thread that launched it; by the first.
   std::vector<std::pair<int32_t, int32_t>> launches;
   int64_t recording_ns = 0;  // when recording began; 0 unknown

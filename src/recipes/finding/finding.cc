@@ -245,6 +245,7 @@ std::vector<Finding> FindingsOf(const DeviceView& view) {
   AddCopies(view, findings);
   AddIssues(*view.data, findings);
   AddDelivered(view, findings);
+  AddCompiledSteps(view, findings);
   AddSlowRequests(view, findings);
   for (Finding& finding : findings) finding.rank = view.settings.rank.value_or(-1);
   return findings;

@@ -14,4 +14,7 @@ std::vector<Finding> CoverageFindings(const DeviceView& view);
 // Steps whose delivered figures differ from the computed ones; needs the times of devices.
 void AddDelivered(const DeviceView& view, std::vector<Finding>& findings);
 
+// Steps in which something was compiled.
+void AddCompiledSteps(const DeviceView& view, std::vector<Finding>& findings);
+
 }  // namespace sonde::recipes

@@ -1,7 +1,12 @@
 #include "recipes/top_modules/top_modules.h"
 
 #include <algorithm>
+#include <string_view>
+#include <unordered_map>
 
+#include "base/strings.h"
+#include "capture/compiled_code.h"
+#include "recipes/compiled_kernel/compiled_kernel.h"
 #include "recipes/launch/launch.h"
 #include "recipes/recipe.h"
 
@@ -44,6 +49,17 @@ std::vector<std::vector<int32_t>> PathsInside(const TraceData& data, const Modul
   return inside;
 }
 
+// Of compiled code: tasks by the paths that their operators are fused with.
+std::unordered_map<std::string_view, int64_t> FusedTimes(const TraceData& data) {
+  std::unordered_map<std::string_view, int64_t> times;
+  for (const CompiledKernelRow& row : CompiledKernels(data)) {
+    for (const std::string_view path : base::Split(row.fused_with, ',')) {
+      if (!path.empty()) times[base::Trim(path)] += row.total_ns;
+    }
+  }
+  return times;
+}
+
 }  // namespace
 
 std::vector<ModuleRow> TopModules(const TraceData& data, const ModuleCalls& calls) {
@@ -63,6 +79,12 @@ std::vector<ModuleRow> TopModules(const TraceData& data, const ModuleCalls& call
     ModuleRow& row = rows[static_cast<size_t>(calls.PathOf(slice_id))];
     if (row.calls++ == 0) row.module_class = calls.ClassOf(slice_id);
     row.host_total_ns += data.DurationNs(data.Slice(slice_id));
+    const int32_t args = data.Slice(slice_id).args_id;
+    if (!data.TextArgument(args, capture::kKeyCompiled).empty()) ++row.compiled_calls;
+  }
+  const auto fused = FusedTimes(data);
+  for (ModuleRow& row : rows) {
+    if (const auto time = fused.find(row.path); time != fused.end()) row.fused_ns = time->second;
   }
   std::sort(rows.begin(), rows.end(), [](const ModuleRow& a, const ModuleRow& b) {
     if (a.device_total_ns != b.device_total_ns) return a.device_total_ns > b.device_total_ns;
