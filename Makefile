@@ -165,6 +165,12 @@ test-families: build ## Compare pairs of real models with planted changes (trans
 	@PYTHONPATH=python SONDE_HOME=build/$(PRESET) OMP_NUM_THREADS=1 $$(setup/python.sh vllm) \
 	  test/precision/families/count_families.py build/families build/$(PRESET)/bin/sonde
 
+.PHONY: test-graph
+test-graph: build ## Record compiled models (transformers of `make setup-vllm`), and count how much of their kernels' time has a module
+	@mkdir -p build/graph
+	@SONDE_HOME=build/$(PRESET) OMP_NUM_THREADS=1 $$(setup/python.sh vllm) \
+	  test/graph/count_modules.py build/graph build/$(PRESET)/bin/sonde
+
 .PHONY: test-torch-versions
 test-torch-versions: build ## Run the adapter's tests on torch 2.4 to the newest, an environment each (KEEP=1 keeps them)
 	@PRESET=$(PRESET) python3 test/torch_versions/run.py

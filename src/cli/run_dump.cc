@@ -20,8 +20,9 @@ constexpr std::string_view kProbe = "msprobe";  // values; the other packages ar
 // By name, the folder in Sonde's Python package that holds what stands in for it.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 2> kProvided = {
     {{kProbe, "_provide"}, {"torch_npu", "_provide_npu"}}};
-constexpr std::array<std::string_view, 7> kTasks = {
-    "statistics", "tensor", "structure", "nan_check", "diff_check", "overflow_check", "nan_watch"};
+constexpr std::array<std::string_view, 8> kTasks = {"statistics", "tensor",       "structure",
+                                                    "nan_check",  "diff_check",   "overflow_check",
+                                                    "nan_watch",  "compile_check"};
 constexpr std::array<std::string_view, 5> kDumpLevels = {"L0", "L1", "L2", "mix", "debug"};
 
 template <size_t N>

@@ -134,11 +134,13 @@ def _await_server(torch: Any, options: _options.Options, run: Run) -> None:
 def _attach_dump(module: Any, command: list[str]) -> None:
     """``sonde run --dump-config``: the precision probe follows a server's engine steps, or the
     program's outermost modules."""
+    config = os.environ.get("SONDE_DUMP_CONFIG")
+    if config and module.__name__ == "torch" and _checks_kernels(config):
+        return
     server = _server_of(command)
     if server is not None:
         server.watch_for_dumps()
         return
-    config = os.environ.get("SONDE_DUMP_CONFIG")
     if not config:
         return  # the program itself imports what --provide answers to
     from sonde.torch.precision._errors import PathError, ProbeError, ScopeError
@@ -150,6 +152,25 @@ def _attach_dump(module: Any, command: list[str]) -> None:
     except Exception as problem:  # noqa: BLE001: the boundary to the user's program
         _report.log(f"this process is not dumped: {problem}", error=True)
         _report.note("failed", str(problem))
+
+
+def _checks_kernels(path: str) -> bool:
+    """Whether the task is ``compile_check``, of servers and other programs alike: it is begun."""
+    import json
+
+    with open(path, encoding="utf-8") as file:
+        config = json.load(file)
+    if config.get("task") != "compile_check":
+        return False
+    from sonde.torch import compile_check
+
+    calls = (config.get("compile_check") or {}).get("calls", 1)
+    if type(calls) is not int or calls < 1:
+        _refuse_dump(ValueError("compile_check: calls must be a number of at least 1"))
+    # vLLM keeps code that was compiled elsewhere, of which no graph is there.
+    os.environ.setdefault("VLLM_DISABLE_COMPILE_CACHE", "1")
+    compile_check.watch(config["dump_path"], calls)
+    return True
 
 
 def _dump_of(module: Any, config: str) -> Any:

@@ -1,0 +1,128 @@
+"""Graphs of generated modules, with what the buffers of their kernels hold.
+
+Inductor forgets a graph once its code is written; only code that this process compiles has one, so
+its caches of graphs are off (compiled kernels are still taken from theirs). Threads: any.
+"""
+
+import re
+import threading
+from dataclasses import dataclass
+from typing import Any, Optional
+
+from sonde._seams import Around, Part, Seam, when_imported
+
+_KERNEL = re.compile(r"^(cpp_\w+) = async_compile\.cpp_pybinding\(", re.MULTILINE)
+_SIGNATURE = re.compile(r"void\s+kernel\((.*?)\)\s*\{", re.DOTALL)
+_PARAMETER = re.compile(r"(\w+)\s*(?:,|$)")
+_REUSE = re.compile(r"\s*(\w+) = (?:reinterpret_tensor\()?(\w+)\b.*#\s*reuse")
+
+
+@dataclass
+class CheckedGraph:
+    """``nodes`` of the graph by name; ``buffers``: the node whose value a buffer holds, exactly;
+    ``roles``: names of the parameters of each kernel."""
+
+    nodes: dict[str, Any]
+    buffers: dict[str, str]
+    roles: dict[str, list[str]]
+    lines: list[str]
+
+    def before(self, name: str, line: int) -> str:
+        """The buffer whose content a name has in front of the call in a line."""
+        for text in reversed(self.lines[: line - 1]):
+            found = _REUSE.match(text)
+            if found is not None and found[1] == name:
+                return found[2]
+        return name
+
+
+class Graphs:
+    """By the generated module's file."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._graphs: dict[str, Any] = {}
+
+    def install(self) -> None:
+        """From now on."""
+        when_imported("torch._inductor.config", _without_cache)
+        when_imported("torch._functorch.config", _without_cache)
+        part = Part("GraphLowering.compile_to_module", self._generated)
+        Seam("graphs of compiled code", "torch._inductor.graph", (part,)).install()
+
+    def of(self, file: str) -> Optional[CheckedGraph]:
+        """None where this process did not compile it."""
+        with self._lock:
+            return self._graphs.get(file)
+
+    def _generated(self, lowering: Any) -> Around:
+        module = yield
+        file = getattr(module, "__file__", None)
+        graph = getattr(getattr(lowering, "module", None), "graph", None)
+        if not file or graph is None:
+            return
+        with open(file, encoding="utf-8") as source:
+            text = source.read()
+        nodes = {node.name: node for node in graph.nodes}
+        made = CheckedGraph(nodes, _buffers(lowering), _roles(text), text.split("\n"))
+        with self._lock:
+            self._graphs[file] = made
+
+
+def _without_cache(config: Any) -> None:
+    for name in ("fx_graph_cache", "fx_graph_remote_cache", "enable_autograd_cache"):
+        if hasattr(config, name):
+            setattr(config, name, False)
+
+
+def _roles(text: str) -> dict[str, list[str]]:
+    roles = {}
+    for found in _KERNEL.finditer(text):
+        end = text.find("\n''')", found.end())
+        signature = _SIGNATURE.search(text, found.end(), end if end > 0 else len(text))
+        names = signature[1].replace("\n", " ") if signature is not None else ""
+        roles[found[1]] = _PARAMETER.findall(names)
+    return roles
+
+
+def _buffers(lowering: Any) -> dict[str, str]:
+    found = {}
+    for name, buffer in getattr(lowering, "name_to_buffer", {}).items():
+        node = _origin(buffer)
+        if node is not None:
+            found[name] = node.name
+    return found
+
+
+def _origin(buffer: Any) -> Any:
+    """The node whose value a buffer holds. Of a fused one that node which no other of them uses;
+    None of reductions in parts, whose buffer may hold a sum for a mean."""
+    node = buffer.get_origin_node() if hasattr(buffer, "get_origin_node") else None
+    if node is not None:
+        return node
+    if type(getattr(buffer, "data", None)).__name__ != "Pointwise":
+        return None
+    origins = {each for each in getattr(buffer, "origins", ()) if hasattr(each, "users")}
+    while True:
+        last = [each for each in origins if not any(user in origins for user in each.users)]
+        # What wants the value in memory is among them: it does not compute it.
+        others = {each for each in last if not _is_pointwise(each)}
+        if not others or others == origins:
+            break
+        origins -= others
+    if len(last) != 1:
+        return None
+    value = last[0].meta.get("val")
+    try:
+        sizes = [str(size) for size in buffer.get_size()]
+        fits = [str(size) for size in value.shape] == sizes and value.dtype == buffer.get_dtype()
+    except (AttributeError, NotImplementedError, TypeError):
+        return None
+    return last[0] if fits else None
+
+
+def _is_pointwise(node: Any) -> bool:
+    name = str(node.target)
+    tags = [str(tag) for tag in getattr(node.target, "tags", ())]
+    is_pointwise = any(tag.endswith("pointwise") for tag in tags)
+    return is_pointwise or any(word in name for word in ("view", "expand", "convert_element_type"))

@@ -1,0 +1,117 @@
+"""The check of generated kernels: what is rounding, and a fault that the compiler itself plants."""
+
+import csv
+import json
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from sonde.torch.compile_check import _reference, _watch  # noqa: E402
+
+PROGRAM = """
+import sys
+import torch
+import torch._inductor.config as config
+
+if {bug!r}:
+    config.cpp.inject_relu_bug_TESTING_ONLY = {bug!r}
+
+class Part(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.up, self.down = torch.nn.Linear(16, 64), torch.nn.Linear(64, 16)
+
+    def forward(self, x):
+        y = torch.relu(self.up(x)) * 2
+        return x + self.down(y).softmax(-1)
+
+torch.manual_seed(0)
+model = torch.nn.Sequential(Part(), Part())
+with torch.no_grad():
+    print("sum", torch.compile(model)(torch.randn(8, 16)).sum().item())
+"""
+
+
+def checked(sonde_run, tmp_path, bug):
+    (tmp_path / "check.json").write_text(
+        json.dumps({"task": "compile_check", "dump_path": str(tmp_path / "checked")})
+    )
+    done = sonde_run(
+        PROGRAM.format(bug=bug), "--dump-config", "check.json",
+        TORCHINDUCTOR_CACHE_DIR=str(tmp_path / "cache"), XDG_CACHE_HOME=str(tmp_path / "home"),
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    (path,) = (tmp_path / "checked").glob("compile_check_*.csv")
+    with open(path, newline="") as file:
+        rows = list(csv.DictReader(file))
+    return done.stderr.splitlines()[-1], rows
+
+
+def test_a_planted_fault_is_found_with_its_module(sonde_run, tmp_path):
+    line, rows = checked(sonde_run, tmp_path, "accuracy")
+    wrong = [row for row in rows if row["result"] == "differs"]
+    assert {row["module"] for row in wrong} == {"0", "1"}
+    assert all("relu" in row["kernel"] and "program.py(1" in row["lines"] for row in wrong)
+    assert all(float(row["error"]) > float(row["explained"]) for row in wrong)
+    right = [row for row in rows if row["result"] == "agrees"]
+    assert right and not any("relu" in row["kernel"] for row in right)
+    assert "2 differ: cpp_fused_" in line
+
+
+def values(*numbers, dtype=torch.float32):
+    return torch.tensor(numbers, dtype=dtype)
+
+
+def judged(value, eager, wide=None):
+    wide = eager.double() if wide is None else wide
+    return _reference.judge(torch, value, eager, wide).differing
+
+
+def test_rounding_is_no_difference():
+    exact = torch.randn(1000, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+    for dtype in (torch.float32, torch.bfloat16, torch.float16):
+        rounded = exact.to(dtype)
+        twice = (rounded.float() * (1 + torch.finfo(dtype).eps)).to(dtype)
+        assert judged(twice, rounded, exact) == 0
+        assert judged(rounded + values(0.1).to(dtype), rounded, exact) > 900
+
+
+def test_one_wrong_element_is_a_difference():
+    value = torch.ones(64)
+    wrong = value.clone()
+    wrong[63] = 0.5
+    assert judged(wrong, value) == 1
+    assert judged(values(1, 2).long(), values(1, 3).long()) == 1
+    assert judged(values(True, False, dtype=torch.bool), values(True, True, dtype=torch.bool)) == 1
+
+
+def test_nan_and_infinity():
+    nan, inf = float("nan"), float("inf")
+    assert judged(values(nan, inf, 1), values(nan, inf, 1)) == 0
+    assert judged(values(nan, 1), values(1, 1)) == 1
+    assert judged(values(inf, 1), values(1, 1)) == 1
+
+
+def test_values_are_computed_from_what_the_kernel_reads():
+    graph = torch.fx.Graph()
+    x = graph.placeholder("x")
+    y = graph.call_function(torch.ops.aten.sin.default, (x,))
+    z = graph.call_function(torch.ops.aten.mul.Tensor, (y, 2))
+    noise = graph.call_function(torch.ops.aten.rand_like.default, (z,))
+    known = {x.name: values(1, 2)}
+    torch.testing.assert_close(
+        _reference.Evaluation(known, wide=False).of(z), values(1, 2).sin() * 2
+    )
+    assert _reference.Evaluation(known, wide=True).of(z).dtype == torch.float64
+    with pytest.raises(_reference.Unknown, match="does not read"):
+        _reference.Evaluation({}, wide=False).of(z)
+    with pytest.raises(_reference.Unknown, match="random"):
+        _reference.Evaluation(known, wide=False).of(noise)
+
+
+def test_arguments_of_a_call():
+    line = "        cpp_fused_0(buf0, reinterpret_tensor(buf1, (2, 3), (3, 1), 0), s72, (4, 5))"
+    assert _watch.arguments_in(line) == [
+        "buf0", "reinterpret_tensor(buf1, (2, 3), (3, 1), 0)", "s72", "(4, 5)",
+    ]  # fmt: skip
