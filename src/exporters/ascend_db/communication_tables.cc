@@ -108,6 +108,13 @@ int64_t TransportCode(recipes::Transport transport) {
       recipes::TransportName(is_other ? transport : recipes::Transport::kSdma));
 }
 
+// In GB/s, as the device's tool works it out where the trace does not have it.
+double Bandwidth(const TraceData& data, const PlaneSlice& plane, const DbContext& context) {
+  const auto dur_ns = static_cast<double>(data.DurationNs(data.Slice(plane.slice_id)));
+  const int64_t bytes = context.arguments.Int(plane.slice_id, "size(Byte)").value_or(0);
+  return dur_ns > 0 ? static_cast<double>(bytes) / dur_ns : 0;
+}
+
 // As the device reported it.
 void AddPlane(DbContext& context, const PlaneSlice& plane, SqliteTable& table) {
   const TraceData& data = context.data();
@@ -135,7 +142,9 @@ void AddPlane(DbContext& context, const PlaneSlice& plane, SqliteTable& table) {
   table.Int(code(HcclLinkCode(text("link type")), text("link type")));
   table.KnownInt(has_operation ? data.communications[plane.operation].communication_id : -1);
   table.Int(plane.plane == 0 ? 1 : 0);
-  table.Double(base::ParseDouble(text("bandwidth(GB/s)")).value_or(0)).End();
+  table.Double(
+      base::ParseDouble(text("bandwidth(GB/s)")).value_or(Bandwidth(data, plane, context)));
+  table.End();
 }
 
 // One row a transfer. An operation without any has one row, by which readers find its task.

@@ -33,6 +33,14 @@ int64_t TextId(DbContext& context, int32_t name) {
                             text.empty() ? kNotAvailable : text);
 }
 
+// A timeline names what a task that is no kernel does, and has the type that the hardware's queue
+// gave it ("SDMA_SQE"); a database has the former as its type ("MEMCPY_ASYNC").
+int32_t DbTaskType(const TraceData& data, const store::TaskKindRow& kind) {
+  const bool is_of_queue = data.Name(kind.task_type).ends_with("_SQE");
+  return is_of_queue && kind.core == store::kNone && kind.name != store::kNone ? kind.name
+                                                                               : kind.task_type;
+}
+
 void AddTask(const TraceData& data, const recipes::DeviceView& view, size_t i, int64_t type,
              SqliteTable& table) {
   const store::DeviceTaskRow& task = data.tasks[i];
@@ -106,7 +114,7 @@ Status WriteTasks(DbContext& context) {
                          SqliteTable::Create(context.file, "TASK", kDeviceTaskColumns));
   for (size_t i = 0; i < data.tasks.size(); ++i) {
     const store::TaskKindRow& kind = data.kinds[static_cast<size_t>(data.tasks[i].kind_id)];
-    AddTask(data, context.view, i, TextId(context, kind.task_type), table);
+    AddTask(data, context.view, i, TextId(context, DbTaskType(data, kind)), table);
   }
   if (context.planes.empty()) {
     AddCommunicationTasks(context, table);

@@ -240,6 +240,36 @@ void AppendCommunications(const DeviceView& view, const CommunicationRows& rows,
   }
 }
 
+// All that the device reported of a transfer or wait, and what identifies its task, which databases
+// have in the task's own row: `{"stream id":4,...}`.
+std::string PlaneArguments(const DeviceView& view, const PlaneSlice& plane,
+                           const SliceArguments& arguments) {
+  const TraceData& data = *view.data;
+  const std::string known = arguments.Json(plane.slice_id);
+  std::string added;
+  const auto add = [&](std::string_view key, const std::string& value) {
+    if (!arguments.Text(plane.slice_id, key).empty()) return;
+    added += base::Concat(added.empty() ? "" : ",", "\"", key, "\":", value);
+  };
+  if (plane.task >= 0) {
+    const store::DeviceTaskRow& task = data.tasks[static_cast<size_t>(plane.task)];
+    const store::TaskKindRow& kind = data.kinds[static_cast<size_t>(task.kind_id)];
+    add("stream id", std::to_string(view.StreamOf(task)));
+    add("task id", std::to_string(task.queue_number >= 0 ? task.queue_number : task.task_id));
+    add("context id", std::to_string(kind.context_id < 0 ? kNone32 : kind.context_id));
+    add("model id", std::to_string(kind.model_id < 0 ? kNone32 : kind.model_id));
+  }
+  const store::SliceRow& slice = data.Slice(plane.slice_id);
+  const auto bytes = arguments.Int(plane.slice_id, "size(Byte)");
+  if (bytes && data.DurationNs(slice) > 0) {
+    add("bandwidth(GB/s)", base::PythonDoubleText(static_cast<double>(*bytes) /
+                                                  static_cast<double>(data.DurationNs(slice))));
+  }
+  if (added.empty()) return known;
+  const bool is_empty = known == "{}";
+  return base::Concat("{", added, is_empty ? "" : ",", std::string_view(known).substr(1));
+}
+
 // Waits and transfers, with all that the device reported of them.
 void AppendPlanes(const DeviceView& view, const CommunicationRows& rows,
                   const std::vector<PlaneSlice>& planes, const SliceArguments& arguments,
@@ -254,7 +284,7 @@ void AppendPlanes(const DeviceView& view, const CommunicationRows& rows,
     out.Append(R"(","dur":)");
     out.MicrosecondsShort(data.DurationNs(slice));
     out.Append(R"(,"args":)");
-    out.Append(arguments.Json(plane.slice_id));
+    out.Append(PlaneArguments(view, plane, arguments));
     out.Append(R"(,"ph":"X"})");
   }
 }

@@ -140,21 +140,28 @@ void AppendMarkers(const TraceData& data, LineBuffer& out) {
   }
 }
 
-void AppendCounters(const TraceData& data, size_t begin, size_t end, LineBuffer& out) {
-  base::NumberBuffer number;
+void AppendCounterProcesses(const CounterLanes& lanes, LineBuffer& out) {
+  for (const CounterLanes::Process& process : lanes.processes()) {
+    const std::string label =
+        process.is_device ? base::Concat("NPU ", std::to_string(process.device)) : "CPU";
+    AppendProcessNames({process.pid, process.name, label, process.sort_index}, out);
+  }
+}
+
+void AppendCounters(const TraceData& data, const CounterLanes& lanes, size_t begin, size_t end,
+                    LineBuffer& out) {
   for (size_t i = begin; i < end; ++i) {
     const store::CounterRow& counter = data.counters[i];
-    const store::TrackRow& track = data.tracks[static_cast<size_t>(counter.track_id)];
+    const CounterLanes::Lane& lane = lanes.Of(counter);
     out.Append(R"(,{"name":)");
-    out.Append(base::JsonQuote(data.Name(track.name)));
+    out.Append(lane.name);
     out.Append(R"(,"ts":")");
     out.Microseconds(counter.ts);
     out.Append(R"(","pid":)");
-    out.Int(data.PidOf(track.process_id));
-    out.Append(R"(,"tid":0,"args":{"value":)");
-    const bool is_finite = counter.value - counter.value == 0;
-    out.Append(is_finite ? base::FormatPythonDouble(counter.value, number) : "0");
-    out.Append(R"(},"ph":"C"})");
+    out.Int(lane.pid);
+    out.Append(R"(,"tid":0,"args":)");
+    AppendCounterValue(lane, counter.value, out);
+    out.Append(R"(,"ph":"C"})");
   }
 }
 

@@ -219,9 +219,12 @@ void AddPythonLayers(const ExportContext& context, const ImportedSlices& importe
 
 void AddCounters(const ExportContext& context, TracePieces& pieces) {
   const TraceData& data = context.data();
+  if (data.counters.empty()) return;
+  const auto lanes = std::make_shared<const CounterLanes>(data);
+  pieces.Add([lanes](LineBuffer& out) { AppendCounterProcesses(*lanes, out); });
   pieces.AddRanges(data.counters.size(), kEventsPerPiece,
-                   [&data](size_t begin, size_t end, LineBuffer& out) {
-                     AppendCounters(data, begin, end, out);
+                   [&data, lanes](size_t begin, size_t end, LineBuffer& out) {
+                     AppendCounters(data, *lanes, begin, end, out);
                    });
 }
 

@@ -17,6 +17,7 @@
 
 #include "exporters/exporter.h"
 #include "exporters/format/call_arguments.h"
+#include "exporters/format/counter_lanes.h"
 #include "exporters/format/plane_slices.h"
 #include "exporters/format/slice_arguments.h"
 #include "exporters/format/trace_pieces.h"
@@ -62,7 +63,9 @@ void AddRestLayer(const ExportContext& context, const ImportedSlices& imported,
 // Single layers of AddPythonLayers.
 void AppendGarbageCollections(const recipes::TraceData& data, LineBuffer& out);
 void AppendMarkers(const recipes::TraceData& data, LineBuffer& out);
-void AppendCounters(const recipes::TraceData& data, size_t begin, size_t end, LineBuffer& out);
+void AppendCounterProcesses(const CounterLanes& lanes, LineBuffer& out);
+void AppendCounters(const recipes::TraceData& data, const CounterLanes& lanes, size_t begin,
+                    size_t end, LineBuffer& out);
 
 // Events of type M that name a process, and a row of it.
 struct ProcessNames {

@@ -1,5 +1,6 @@
 // Parts of our Kineto traces in addition to operators and kernels: calls of the host's interface,
 // queues between threads, marks, collections of garbage, planes of communication, counters.
+#include <memory>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -7,6 +8,7 @@
 
 #include "base/host/json_writer.h"
 #include "base/strings.h"
+#include "exporters/format/counter_lanes.h"
 #include "exporters/format/framework_rows.h"
 #include "exporters/format/rest_slices.h"
 #include "exporters/kineto/kineto_events.h"
@@ -170,19 +172,29 @@ class RestWriter {
   std::set<int64_t> named_;
 };
 
-void AppendCounters(const TraceData& data, int64_t base_ns, size_t begin, size_t end,
-                    LineBuffer& out) {
-  base::NumberBuffer number;
+void AppendKinetoCounters(const TraceData& data, const CounterLanes& lanes, int64_t base_ns,
+                          size_t begin, size_t end, LineBuffer& out) {
   for (size_t i = begin; i < end; ++i) {
     const store::CounterRow& counter = data.counters[i];
-    const store::TrackRow& track = data.tracks[static_cast<size_t>(counter.track_id)];
-    out.Append(Concat(",\n", R"({"ph":"C","name":)", base::JsonQuote(data.Name(track.name)),
-                      R"(,"pid":)", std::to_string(data.PidOf(track.process_id)), R"(,"ts":)"));
+    const CounterLanes::Lane& lane = lanes.Of(counter);
+    out.Append(Concat(",\n", R"({"ph":"C","name":)", lane.name, R"(,"pid":)",
+                      std::to_string(lane.pid), R"(,"ts":)"));
     out.Microseconds(counter.ts - base_ns);
-    out.Append(R"(,"args":{"value":)");
-    const bool is_finite = counter.value - counter.value == 0;
-    out.Append(is_finite ? base::FormatPythonDouble(counter.value, number) : "0");
-    out.Append("}}");
+    out.Append(R"(,"args":)");
+    AppendCounterValue(lane, counter.value, out);
+    out.Append("}");
+  }
+}
+
+void AppendKinetoCounterProcesses(const CounterLanes& lanes, LineBuffer& out) {
+  for (const CounterLanes::Process& process : lanes.processes()) {
+    const std::string begin =
+        Concat(",\n", R"({"ph":"M","pid":)", std::to_string(process.pid), R"(,"tid":0,"name":")");
+    out.Append(Concat(begin, R"(process_name","args":{"name":)", base::JsonQuote(process.name),
+                      "}}", begin, R"(process_labels","args":{"labels":")",
+                      process.is_device ? Concat("NPU ", std::to_string(process.device)) : "CPU",
+                      R"("}})", begin, R"(process_sort_index","args":{"sort_index":)",
+                      std::to_string(process.sort_index), "}}"));
   }
 }
 
@@ -217,9 +229,12 @@ void AddKinetoRest(const ExportContext& context, const KinetoImported& imported,
   pieces.Add([&view, &imported, base_ns](LineBuffer& out) {
     RestWriter(view, imported, base_ns, out).Slices();
   });
+  if (data.counters.empty()) return;
+  const auto lanes = std::make_shared<const CounterLanes>(data);
+  pieces.Add([lanes](LineBuffer& out) { AppendKinetoCounterProcesses(*lanes, out); });
   pieces.AddRanges(data.counters.size(), kCountersPerPiece,
-                   [&data, base_ns](size_t begin, size_t end, LineBuffer& out) {
-                     AppendCounters(data, base_ns, begin, end, out);
+                   [&data, lanes, base_ns](size_t begin, size_t end, LineBuffer& out) {
+                     AppendKinetoCounters(data, *lanes, base_ns, begin, end, out);
                    });
 }
 

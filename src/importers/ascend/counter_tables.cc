@@ -222,16 +222,111 @@ Renamed OfTimeline(std::string_view name) {
     if (name == Concat(level, " ", level)) return {Concat("Stars Soc Info ", level), 1};
   }
   for (const std::string_view series :
-       {"read_bandwidth", "write_bandwidth", "read_ost", "write_ost"}) {
-    // "read_bandwidth[acc_id 3] value"
+       {"read_bandwidth", "write_bandwidth", "write_band_width", "read_ost", "write_ost"}) {
+    // "read_bandwidth[acc_id 3] value"; tools of 2025 write "write_band_width"
     constexpr std::string_view kEnd = "] value";
     const std::string begin = Concat(series, "[acc_id ");
     if (!name.starts_with(begin) || !name.ends_with(kEnd)) continue;
     const std::string_view number =
         name.substr(begin.size(), name.size() - begin.size() - kEnd.size());
-    return {Concat("Acc PMU ", number, " ", series), 1};
+    const bool is_old = series == "write_band_width";
+    return {Concat("Acc PMU ", number, " ", is_old ? "write_bandwidth" : series), 1};
   }
+  for (const std::string_view way : {"Tx", "Rx"}) {
+    if (name == Concat(way, " ", way, "(MB/s)")) return {Concat("HCCS ", way, " B/s"), kMega};
+    for (const std::string_view kind : {"post", "nonpost", "cpl"}) {
+      if (name == Concat("PCIe_", kind, " ", way)) {
+        return {Concat("PCIe ", way, " ", kind, " B/s"), kMega};
+      }
+    }
+  }
+  if (name == "PCIe_nonpost_latency Tx") return {"PCIe Tx nonpost latency ns", 1000};
   return {};
+}
+
+// Processes of timelines by table, with their sort indices.
+struct TimelineProcess {
+  std::string_view table;
+  std::string_view name;
+  int64_t sort_index;
+  bool is_device = true;
+};
+constexpr auto kProcesses = std::to_array<TimelineProcess>({
+    {"CPU_USAGE", "CPU Usage", 9, false},
+    {"HOST_MEM_USAGE", "Memory Usage", 10, false},
+    {"HOST_NETWORK_USAGE", "Network Usage", 11, false},
+    {"HOST_DISK_USAGE", "Disk Usage", 12, false},
+    {"AICORE_FREQ", "AI Core Freq", 15},
+    {"NPU_MEM", "NPU MEM", 17},
+    {"NPU_MODULE_MEM", "NPU MEM", 17},
+    {"DDR", "DDR", 18},
+    {"ACC_PMU", "Acc PMU", 19},
+    {"HCCS", "HCCS", 20},
+    {"NIC", "NIC", 21},
+    {"ROCE", "RoCE", 22},
+    {"PCIE", "PCIe", 23},
+    {"HBM", "HBM", 24},
+    {"SOC_BANDWIDTH_LEVEL", "Stars Soc Info", 25},
+    {"LLC", "LLC", 27},
+    {"SIO", "SIO", 28},
+    {"QOS", "QoS", 29},
+});
+
+constexpr double kKilobyte = 1024;
+constexpr double kMegabyte = kKilobyte * kKilobyte;
+
+// "PCIe_post" of "Tx post B/s", with the key "Tx"; empty for the extremes, which timelines lack.
+void SetPcieName(std::string_view series, TimelineCounter& counter) {
+  using base::Concat;
+  const std::string_view way = series.substr(0, 2);
+  if (series == Concat(way, " nonpost latency ns")) {
+    counter.name = "PCIe_nonpost_latency";
+    counter.factor = 1.0 / 1000;
+  }
+  for (const std::string_view kind : {"post", "nonpost", "cpl"}) {
+    if (series != Concat(way, " ", kind, " B/s")) continue;
+    counter.name = Concat("PCIe_", kind);
+    counter.factor = 1 / kMegabyte;
+  }
+  if (!counter.name.empty()) counter.key = way;
+}
+
+// The names that the device tool has for series of these tables.
+void SetVendorName(const CounterPlace& place, TimelineCounter& counter) {
+  using base::Concat;
+  const std::string_view table = place.table->table;
+  const std::string_view series = place.table->series[place.series].name;
+  const std::string text = base::Capitalised(place.text);
+  const auto set = [&](std::string name, std::string key, double factor) {
+    counter.name = std::move(name);
+    counter.key = std::move(key);
+    counter.factor = factor;
+  };
+  if (table == "HBM") {
+    set(Concat("HBM ", place.number, "/", text), Concat(text, "(MB/s)"), 1 / kMegabyte);
+  } else if (table == "DDR") {
+    const std::string_view way = series.substr(0, series.find(' '));
+    set(Concat("DDR/", way), Concat(way, "(MB/s)"), 1 / kMegabyte);
+  } else if (table == "LLC" && series == "Hit Rate %") {
+    set(Concat("LLC ", place.number, " ", text, "/Hit Rate"), "Hit Rate(%)", 1.0 / 100);
+  } else if (table == "LLC") {
+    set(Concat("LLC ", place.number, " ", text, "/Throughput"), "Throughput(MB/s)", 1 / kMegabyte);
+  } else if (table == "NPU_MEM") {
+    const std::string_view kind = series.substr(0, series.find(' '));
+    set(Concat(place.text == "app" ? "APP" : text, "/", kind), "KB", 1 / kKilobyte);
+  } else if (table == "QOS" && place.number.empty()) {
+    set(Concat("QoS ", place.text), "value", 1 / kMegabyte);
+  } else if (table == "SOC_BANDWIDTH_LEVEL") {
+    set(std::string(series), std::string(series), 1);
+  } else if (table == "ACC_PMU") {
+    set(std::string(series), "value", 1);
+    counter.more = Concat(R"(,"acc_id":)", place.number.empty() ? "0" : place.number);
+  } else if (table == "HCCS") {
+    const std::string_view way = series.substr(0, 2);
+    set(std::string(way), Concat(way, "(MB/s)"), 1 / kMegabyte);
+  } else if (table == "PCIE") {
+    SetPcieName(series, counter);
+  }
 }
 
 }  // namespace
@@ -245,6 +340,41 @@ bool FindCounterPlace(std::string_view track_name, CounterPlace& place) {
       kSources, [&](const CounterTable& table) { return FindIn(table, name, place); });
   place.factor = renamed.factor;
   return is_found;
+}
+
+TimelineCounter CounterOfTimeline(std::string_view track_name) {
+  TimelineCounter counter;
+  // What a timeline without a unit of its own is read as.
+  constexpr std::string_view kPlain = " value";
+  constexpr std::string_view kPlainKey = "value";
+  const bool is_sum = (track_name.starts_with("APP/") || track_name.starts_with("Device/")) &&
+                      track_name.ends_with("Memory KB");
+  CounterPlace place;
+  const bool is_known = FindCounterPlace(track_name, place);
+  const size_t blank = track_name.rfind(' ');
+  if (!is_known && !is_sum) {
+    counter.name = track_name.ends_with(kPlain)
+                       ? track_name.substr(0, track_name.size() - kPlain.size())
+                       : track_name;
+    counter.key = kPlainKey;
+    return counter;
+  }
+  const std::string_view table = is_sum ? "NPU_MEM" : place.table->table;
+  const auto process = std::ranges::find(kProcesses, table, &TimelineProcess::table);
+  if (process != kProcesses.end()) {
+    counter.process = process->name;
+    counter.sort_index = process->sort_index;
+    counter.is_device = process->is_device;
+  }
+  if (!is_sum) {
+    SetVendorName(place, counter);
+    counter.factor *= place.factor;
+  }
+  if (!counter.name.empty()) return counter;
+  counter.factor = 1;
+  counter.name = track_name.substr(0, blank);
+  counter.key = track_name.substr(blank + 1);
+  return counter;
 }
 
 }  // namespace sonde::importers

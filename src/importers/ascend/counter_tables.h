@@ -5,6 +5,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -41,5 +42,18 @@ struct CounterPlace {
 // Knows names of databases, and those of timelines with the unit behind them ("HBM 0/Read
 // Read(MB/s)"). False where no table has such a series.
 bool FindCounterPlace(std::string_view track_name, CounterPlace& place);
+
+// How a timeline of the vendor shows a counter: an event of that name with the value under `key`.
+// Read back, its track is called "<name> <key>", or as OfTimeline of the source says.
+struct TimelineCounter {
+  std::string_view process;  // that it lies in; empty: its own
+  int64_t sort_index = -1;   // of that process, as the device tool has it
+  bool is_device = true;
+  std::string name;
+  std::string key;
+  double factor = 1;  // the value of the timeline is that of the track times this
+  std::string more;   // further arguments: `,"acc_id":3`
+};
+TimelineCounter CounterOfTimeline(std::string_view track_name);
 
 }  // namespace sonde::importers
