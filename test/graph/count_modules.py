@@ -25,11 +25,13 @@ WAYS = [
 GOAL = 0.95
 
 IN_REGIONS = """
-WITH region AS (
-  SELECT track_id, ts, ts + dur AS until FROM slice WHERE name LIKE '## Call CompiledFxGraph%'),
+WITH placed AS (
+  SELECT slice_id, thread_id, ts, dur, s.name FROM slice s JOIN track USING (track_id)),
+region AS (
+  SELECT thread_id, ts, ts + dur AS until FROM placed WHERE name LIKE '## Call CompiledFxGraph%'),
 inside AS (
-  SELECT DISTINCT task_id, d.dur FROM device_task d JOIN slice s USING (slice_id)
-  JOIN region r ON s.track_id = r.track_id AND s.ts >= r.ts AND s.ts < r.until)
+  SELECT DISTINCT task_id, d.dur FROM device_task d JOIN placed p USING (slice_id)
+  JOIN region r ON p.thread_id = r.thread_id AND p.ts >= r.ts AND p.ts < r.until)
 SELECT (SELECT count(*) FROM region), (SELECT sum(until - ts) FROM region),
        (SELECT sum(dur) FROM inside), (SELECT sum(total_ns) FROM compiled_kernel),
        (SELECT sum(total_ns) FROM compiled_kernel WHERE path IS NOT NULL),
