@@ -60,7 +60,7 @@ TEST(Doctor, ATorchNpuWithoutCannIsNamed) {
       R"("packages")", R"("torch_npu_error": "ImportError: libhccl.so: no such file", "packages")");
   const std::string screen = RenderDoctor("title", findings);
   EXPECT_THAT(screen, HasSubstr("libhccl.so"));
-  EXPECT_THAT(screen, HasSubstr("--provide torch_npu"));
+  EXPECT_THAT(screen, HasSubstr("sonde run --provide"));
   EXPECT_LT(Worst(findings), Grade::kFailure);
 }
 
