@@ -7,6 +7,7 @@
 #include "base/host/json_writer.h"
 #include "base/strings.h"
 #include "exporters/source_files/source_files.h"
+#include "importers/ascend/machine.h"
 
 namespace sonde::exporters {
 namespace {
@@ -139,9 +140,56 @@ std::string ProfilerMetadataJson(const TraceData& data) {
   return members.empty() ? std::string() : base::Concat("{", base::Join(members, ", "), "}");
 }
 
+namespace {
+
+// Facts of machine and session, which text deliverables have nowhere else.
+std::vector<std::pair<std::string, std::string>> MachineFacts(const TraceData& data) {
+  std::vector<std::pair<std::string, std::string>> facts;
+  for (const auto& [key, json] : data.metadata) {
+    if (importers::ascend::IsMachineFact(key)) facts.emplace_back(key, json);
+  }
+  const bool has_uid = data.metadata.contains(importers::ascend::kHostUid);
+  const bool has_name = data.metadata.contains(importers::ascend::kHostName);
+  if (!has_uid || has_name || data.processes.empty()) return facts;
+  const std::string_view host = data.Name(data.processes.front().host);
+  if (!host.empty()) facts.emplace_back(importers::ascend::kHostName, base::JsonQuote(host));
+  return facts;
+}
+
+// `json` is an object, or empty; nothing is added that it has.
+std::string WithFacts(const std::string& json,
+                      const std::vector<std::pair<std::string, std::string>>& facts) {
+  const auto document = base::JsonDocument::Parse(json.empty() ? "{}" : json, "metadata");
+  if (!document.ok() || !document->root().IsObject()) return json;
+  std::vector<std::string> members;
+  bool is_changed = false;
+  for (const auto& [key, value] : document->root().Members()) {
+    members.push_back(base::Concat(base::JsonQuote(key), ": ", value.Dump()));
+  }
+  for (const auto& [key, value] : facts) {
+    if (!document->root()[key].IsNull()) continue;
+    members.push_back(base::Concat(base::JsonQuote(key), ": ", value));
+    is_changed = true;
+  }
+  return is_changed ? base::Concat("{", base::Join(members, ", "), "}") : json;
+}
+
+// `is_kept`: the files of the source have been written again, whole.
+Status WriteMetadataFile(const ExportContext& context, bool is_kept) {
+  const std::string path = base::JoinPath(context.span_folder, "profiler_metadata.json");
+  is_kept = is_kept && base::IsRegularFile(path);
+  const std::string before =
+      is_kept ? base::ReadFile(path).value_or("") : ProfilerMetadataJson(*context.view.data);
+  const std::string metadata = WithFacts(before, MachineFacts(*context.view.data));
+  if (metadata.empty() || (is_kept && metadata == before)) return {};
+  return base::WriteFileAtomically(path, metadata);
+}
+
+}  // namespace
+
 Status WriteSpanFiles(const ExportContext& context) {
   SONDE_ASSIGN_OR_RETURN(const bool is_done, WriteSourceMetadata(context));
-  if (is_done) return {};
+  if (is_done) return WriteMetadataFile(context, true);
   const recipes::DeviceView& view = context.view;
   const std::string info = view.settings.rank
                                ? "profiler_info_" + std::to_string(*view.settings.rank) + ".json"
@@ -151,10 +199,7 @@ Status WriteSpanFiles(const ExportContext& context) {
   SONDE_RETURN_IF_ERROR(
       base::WriteFileAtomically(base::JoinPath(context.span_folder, info),
                                 theirs.empty() ? ProfilerInfoJson(view) : std::string(theirs)));
-  const std::string metadata = ProfilerMetadataJson(*view.data);
-  if (metadata.empty()) return {};
-  return base::WriteFileAtomically(base::JoinPath(context.span_folder, "profiler_metadata.json"),
-                                   metadata);
+  return WriteMetadataFile(context, false);
 }
 
 }  // namespace sonde::exporters

@@ -203,3 +203,43 @@ def test_raw_records_and_their_export_agree(write_prof, run_sonde, tmp_path):
         assert found == raw, parts
         found, issues = answers(SONDE_ASCEND_RAW="1")
         assert (found, issues) == (raw, [])
+
+
+SAMPLED = {
+    "npu_mem": "Device_id,event,ddr(KB),hbm(KB),memory(KB),timestamp(us)",
+    "npu_module_mem": "Device_id,Component,Timestamp(us),Total Reserved(KB),Device",
+    "hbm": "Device_id,Metric,Read(MB/s),Write(MB/s)",
+    "ddr": "Device_id,Metric,Read(MB/s),Write(MB/s)",
+    "llc_read_write": "Device_id,Mode,Task,Hit Rate(%),Throughput(MB/s)",
+    "hccs": "Device_id,Mode,Max,Min,Average",
+    "pcie": "Device_id,Mode,Min,Max,Avg",
+}
+
+
+def test_sampled_values_have_the_tables_of_the_tool(shared_data, tmp_path, run_sonde):
+    """Means and extremes are those of the samples, which statements name."""
+    archive = shared_data / "field2/ascend/prof_counters_gen2.tgz"
+    if not archive.exists():
+        pytest.skip(f"needs data: no {archive}")
+    shutil.unpack_archive(archive, tmp_path / "given")
+    (prof_folder,) = (tmp_path / "given").iterdir()
+    files, _ = export(run_sonde, prof_folder, tmp_path / "out")
+    tables = {name: rows_of(files[name]) for name in (*SAMPLED, "nic", "roce")}
+    for name, header in SAMPLED.items():
+        assert ",".join(tables[name][0]) == header
+        assert len(tables[name]) > 1, name
+    assert {row[1] for row in tables["npu_mem"][1:]} == {"APP", "Device"}
+    assert [row[1] for row in tables["hccs"][1:]] == ["Tx", "Rx"]
+    assert len(tables["pcie"]) == 8 and tables["hbm"][1][1] == "Average"
+    done = run_sonde(
+        "query", prof_folder, "--format", "csv",
+        "SELECT avg(value) / 1048576, max(value) / 1048576, min(value) / 1048576 FROM counter "
+        "JOIN track USING (track_id) WHERE name = 'HCCS Tx B/s'",
+    )  # fmt: skip
+    mean, most, least = map(float, done.stdout.split()[-1].split(","))
+    assert [float(cell) for cell in tables["hccs"][1][2:]] == pytest.approx(
+        [most, least, mean], abs=0.001
+    )
+    (timeline,) = (tmp_path / "out").rglob("msprof_*.json")
+    counters = {e["name"] for e in json.loads(timeline.read_text()) if e["ph"] == "C"}
+    assert not any("Module" in name for name in counters), "they have a table of their own"

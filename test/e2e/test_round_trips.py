@@ -13,11 +13,12 @@ import pytest
 SETS = {
     "text": "ascend_pt/text/level1/rank0_ascend_pt",
     "db": "ascend_pt/db/level1/rank0_ascend_pt",
+    "db0": "ascend_pt/db/level0/rank0_ascend_pt",
     "kineto": "kineto/ns_resolution_trace",
 }
 # First the form of the set, then those that are written one after the other.
 CHAINS = [
-    "text db", "text db text", "db text", "db text db", "db kineto", "text kineto",
+    "text db", "text db text", "db text", "db text db", "db kineto", "text kineto", "db0 text db",
     "kineto kineto", "kineto db text",
 ]  # fmt: skip
 
@@ -28,6 +29,7 @@ SELECT 'tasks' AS what, '' AS kind, count(*), coalesce(sum(d.dur), 0)::BIGINT,
   WHERE {whole}
 UNION ALL SELECT 'numbers of tasks', '', count(queue_number), sum(queue_number)::BIGINT, 0
   FROM device_task d WHERE {whole}
+UNION ALL SELECT 'parts', '', count(context_id), sum(context_id)::BIGINT, 0 FROM device_task
 UNION ALL SELECT 'planes', s.name, count(*), sum(dur)::BIGINT, count(DISTINCT t.name)
   FROM slice s JOIN track t USING (track_id) WHERE t.kind = 'communication_plane' GROUP BY ALL
 UNION ALL SELECT 'transfers', coalesce(transport, ''), sum(packet_count)::BIGINT,
@@ -51,6 +53,9 @@ WHOLE = """NOT (context_id IS NULL AND EXISTS (SELECT 1 FROM device_task p
   AND p.ts >= d.ts AND p.ts + p.dur <= d.ts + d.dur))"""
 COUNTERS = """SELECT t.name, count(*), sum(value) FROM counter JOIN track t USING (track_id)
 GROUP BY ALL"""
+MACHINE = """SELECT key, value FROM metadata
+WHERE key IN ('host_uid', 'session_begin_ns', 'session_end_ns') OR key LIKE 'npu_name_%'
+UNION ALL SELECT DISTINCT 'host', host FROM process WHERE host IS NOT NULL"""
 
 
 @pytest.fixture(name="ask")
@@ -103,7 +108,7 @@ def facts_of(ask, path):
 
 # Kineto has no tables of these, and its own words for cores and levels.
 NOT_IN_KINETO = {
-    "transfers", "hardware counters", "calls", "numbers of tasks", "tasks", "planes",
+    "transfers", "hardware counters", "calls", "parts", "numbers of tasks", "tasks", "planes",
     "operations", "memory",
 }  # fmt: skip
 
@@ -174,3 +179,11 @@ def test_counters_lie_in_the_vendors_processes(chain):
     assert places["LLC"]["LLC 0 Read/Hit Rate"] == {"Hit Rate(%)"}
     assert places["NPU MEM"]["APP/DDR"] == {"KB"}
     assert places["Acc PMU"]["read_bandwidth"] == {"value", "acc_id"}
+
+
+@pytest.mark.parametrize("words", ["db text", "db text db"])
+def test_facts_of_machine_and_session_stay(chain, ask, words):
+    given, made, _ = chain(words)
+    before = {tuple(row) for row in ask(given, MACHINE)}
+    assert len(before) >= 4
+    assert before == {tuple(row) for row in ask(made, MACHINE)}

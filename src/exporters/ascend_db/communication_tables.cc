@@ -222,8 +222,9 @@ std::vector<std::vector<TransferTask>> TransferTasks(const recipes::DeviceView& 
 Status WriteCommunicationTables(DbContext& context) {
   if (context.data().communications.empty() && context.planes.empty()) return {};
   SONDE_RETURN_IF_ERROR(WriteOperations(context));
-  if (context.view.settings.level == recipes::ProfilerLevel::kLevel0) return {};
-  return WriteLinks(context);
+  // Transfers are worked out from level 1 on; what a trace has is written at any.
+  const bool is_level_0 = context.view.settings.level == recipes::ProfilerLevel::kLevel0;
+  return is_level_0 && context.planes.empty() ? Status() : WriteLinks(context);
 }
 
 }  // namespace sonde::exporters

@@ -6,6 +6,7 @@
 #include "base/strings.h"
 #include "exporters/ascend_db/db_tables.h"
 #include "exporters/span_files.h"
+#include "importers/ascend/machine.h"
 #include "recipes/communication/naming.h"
 
 namespace sonde::exporters {
@@ -28,6 +29,7 @@ Status WriteMetadata(DbContext& context) {
     SONDE_ASSIGN_OR_RETURN(const base::JsonDocument document,
                            base::JsonDocument::Parse(metadata, "profiler metadata"));
     for (const auto& [key, value] : document.root().Members()) {
+      if (importers::ascend::IsMachineFact(key)) continue;  // has a table of its own
       table.Text(key).Text(value.Dump()).End();
     }
   }
@@ -78,7 +80,8 @@ Status WriteSessionTables(DbContext& context) {
   for (const recipes::Device& device : context.view.devices) {
     const std::string name =
         TextOfMetadata(data, base::Concat("npu_name_", std::to_string(device.device_id)));
-    const std::string_view kind = device.is_cpu ? "CPU" : "NPU";
+    // As the device's tool calls a chip that it does not know.
+    const std::string_view kind = device.is_cpu ? "CPU" : "UNKNOWN";
     devices.Int(device.device_id).Text(name.empty() ? kind : name).End();
   }
   SONDE_RETURN_IF_ERROR(devices.Close());

@@ -60,6 +60,7 @@ FileSet TableFiles(const ExportContext& context) {
     AddKernelDetails(context, files);
     AddStepTraceTime(context, files);
     AddDeviceSheets(context, files, /*is_of_framework=*/true, ".csv");
+    AddSampledSheets(context, files, /*is_of_framework=*/true, ".csv");
   }
   if (settings.profile_memory) {
     AddMemoryRecord(context, files);

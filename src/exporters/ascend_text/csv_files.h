@@ -28,4 +28,8 @@ void AddMemoryRecord(const ExportContext& context, FileSet& files);
 void AddDeviceSheets(const ExportContext& context, FileSet& files, bool is_of_framework,
                      std::string_view end);
 
+// Of values that the device sampled: memory, caches, links, ports.
+void AddSampledSheets(const ExportContext& context, FileSet& files, bool is_of_framework,
+                      std::string_view end);
+
 }  // namespace sonde::exporters

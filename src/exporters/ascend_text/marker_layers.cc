@@ -148,11 +148,12 @@ void AppendCounterProcesses(const CounterLanes& lanes, LineBuffer& out) {
   }
 }
 
-void AppendCounters(const TraceData& data, const CounterLanes& lanes, size_t begin, size_t end,
-                    LineBuffer& out) {
+void AppendCounters(const TraceData& data, const CounterLanes& lanes, bool with_modules,
+                    size_t begin, size_t end, LineBuffer& out) {
   for (size_t i = begin; i < end; ++i) {
     const store::CounterRow& counter = data.counters[i];
     const CounterLanes::Lane& lane = lanes.Of(counter);
+    if (lane.is_of_module && !with_modules) continue;
     out.Append(R"(,{"name":)");
     out.Append(lane.name);
     out.Append(R"(,"ts":")");

@@ -214,17 +214,17 @@ void AddPythonLayers(const ExportContext& context, const ImportedSlices& importe
   pieces.Add([&data, rows](LineBuffer& out) { AppendFrameworkFlows(data, *rows, out); });
   pieces.Add([&data](LineBuffer& out) { AppendGarbageCollections(data, out); });
   pieces.Add([&data](LineBuffer& out) { AppendMarkers(data, out); });
-  AddCounters(context, pieces);
+  AddCounters(context, /*with_modules=*/true, pieces);
 }
 
-void AddCounters(const ExportContext& context, TracePieces& pieces) {
+void AddCounters(const ExportContext& context, bool with_modules, TracePieces& pieces) {
   const TraceData& data = context.data();
   if (data.counters.empty()) return;
   const auto lanes = std::make_shared<const CounterLanes>(data);
   pieces.Add([lanes](LineBuffer& out) { AppendCounterProcesses(*lanes, out); });
   pieces.AddRanges(data.counters.size(), kEventsPerPiece,
-                   [&data, lanes](size_t begin, size_t end, LineBuffer& out) {
-                     AppendCounters(data, *lanes, begin, end, out);
+                   [&data, lanes, with_modules](size_t begin, size_t end, LineBuffer& out) {
+                     AppendCounters(data, *lanes, with_modules, begin, end, out);
                    });
 }
 

@@ -129,7 +129,7 @@ TracePieces DeviceTracePieces(const ExportContext& context, const ImportedSlices
   const auto layers = std::make_shared<TracePieces>();
   AddDeviceLayers(context, imported, /*with_operators=*/false, *layers);
   AddHostLayer(context, imported, *layers);
-  AddCounters(context, *layers);
+  AddCounters(context, /*with_modules=*/false, *layers);
   return AsArray(layers);
 }
 

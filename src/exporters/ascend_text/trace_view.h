@@ -55,7 +55,8 @@ void AddRecordedCalls(const ExportContext& context, const ImportedSlices& import
 // work.
 void AddDeviceLayers(const ExportContext& context, const ImportedSlices& imported,
                      bool with_operators, TracePieces& pieces);
-void AddCounters(const ExportContext& context, TracePieces& pieces);
+// `with_modules`: also what has a table in the device tool's files.
+void AddCounters(const ExportContext& context, bool with_modules, TracePieces& pieces);
 // Slices that no other layer has and that lie on no thread, each track a row.
 void AddRestLayer(const ExportContext& context, const ImportedSlices& imported,
                   TracePieces& pieces);
@@ -64,8 +65,8 @@ void AddRestLayer(const ExportContext& context, const ImportedSlices& imported,
 void AppendGarbageCollections(const recipes::TraceData& data, LineBuffer& out);
 void AppendMarkers(const recipes::TraceData& data, LineBuffer& out);
 void AppendCounterProcesses(const CounterLanes& lanes, LineBuffer& out);
-void AppendCounters(const recipes::TraceData& data, const CounterLanes& lanes, size_t begin,
-                    size_t end, LineBuffer& out);
+void AppendCounters(const recipes::TraceData& data, const CounterLanes& lanes, bool with_modules,
+                    size_t begin, size_t end, LineBuffer& out);
 
 // Events of type M that name a process, and a row of it.
 struct ProcessNames {

@@ -35,6 +35,7 @@ CounterLanes::CounterLanes(const TraceData& data) {
     lane.value_end = base::Concat(shown.more, "}");
     lane.factor = shown.factor;
     lane.pid = data.PidOf(track.process_id);
+    lane.is_of_module = data.Name(track.name).starts_with("NPU Module ");
     if (shown.process.empty()) continue;
     const int64_t device = !shown.is_device       ? kHostDevice
                            : track.device_id >= 0 ? track.device_id

@@ -25,6 +25,7 @@ class CounterLanes {
     std::string value_end;  // ,"acc_id":3}
     double factor = 1;
     size_t process = SIZE_MAX;  // of processes(); none: that of the program
+    bool is_of_module = false;  // memory of a part of CANN, which has a table of its own
   };
   struct Process {
     int64_t pid = 0;

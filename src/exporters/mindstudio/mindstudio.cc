@@ -43,6 +43,7 @@ void AddFiles(const ExportContext& context, const ImportedSlices& imported, File
   AddOpSummary(context, base::Concat("op_summary", csv), files);
   AddTaskTime(context, base::Concat("task_time", csv), files);
   AddDeviceSheets(context, files, /*is_of_framework=*/false, csv);
+  AddSampledSheets(context, files, /*is_of_framework=*/false, csv);
   if (context.view.settings.level == ProfilerLevel::kLevel0) return;
   AddOpStatistic(context, files, base::Concat("op_statistic", csv));
   AddApiStatistic(context, files, base::Concat("api_statistic", csv));

@@ -185,10 +185,27 @@ struct Renamed {
   std::string name;
   double factor = 1;
 };
+constexpr double kKilobyte = 1024;
+constexpr double kMegabyte = kKilobyte * kKilobyte;
+
+Renamed OfTimelineOfLinks(std::string_view name) {
+  using base::Concat;
+  for (const std::string_view way : {"Tx", "Rx"}) {
+    if (name == Concat(way, " ", way, "(MB/s)")) return {Concat("HCCS ", way, " B/s"), kMegabyte};
+    for (const std::string_view kind : {"post", "nonpost", "cpl"}) {
+      if (name == Concat("PCIe_", kind, " ", way)) {
+        return {Concat("PCIe ", way, " ", kind, " B/s"), kMegabyte};
+      }
+    }
+  }
+  if (name == "PCIe_nonpost_latency Tx") return {"PCIe Tx nonpost latency ns", 1000};
+  return {};
+}
+
 Renamed OfTimeline(std::string_view name) {
   using base::Concat;
-  constexpr double kKilo = 1024;
-  constexpr double kMega = kKilo * kKilo;
+  constexpr double kKilo = kKilobyte;
+  constexpr double kMega = kMegabyte;
   // "HBM 0/Read Read(MB/s)", "LLC 1 Write/Hit Rate Hit Rate(%)", "APP/DDR KB"
   const size_t slash = name.find('/');
   const std::string_view front = name.substr(0, slash);
@@ -232,16 +249,7 @@ Renamed OfTimeline(std::string_view name) {
     const bool is_old = series == "write_band_width";
     return {Concat("Acc PMU ", number, " ", is_old ? "write_bandwidth" : series), 1};
   }
-  for (const std::string_view way : {"Tx", "Rx"}) {
-    if (name == Concat(way, " ", way, "(MB/s)")) return {Concat("HCCS ", way, " B/s"), kMega};
-    for (const std::string_view kind : {"post", "nonpost", "cpl"}) {
-      if (name == Concat("PCIe_", kind, " ", way)) {
-        return {Concat("PCIe ", way, " ", kind, " B/s"), kMega};
-      }
-    }
-  }
-  if (name == "PCIe_nonpost_latency Tx") return {"PCIe Tx nonpost latency ns", 1000};
-  return {};
+  return OfTimelineOfLinks(name);
 }
 
 // Processes of timelines by table, with their sort indices.
@@ -271,9 +279,6 @@ constexpr auto kProcesses = std::to_array<TimelineProcess>({
     {"SIO", "SIO", 28},
     {"QOS", "QoS", 29},
 });
-
-constexpr double kKilobyte = 1024;
-constexpr double kMegabyte = kKilobyte * kKilobyte;
 
 // "PCIe_post" of "Tx post B/s", with the key "Tx"; empty for the extremes, which timelines lack.
 void SetPcieName(std::string_view series, TimelineCounter& counter) {

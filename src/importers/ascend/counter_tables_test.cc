@@ -58,5 +58,52 @@ TEST(CounterTables, OtherNamesHaveNoPlace) {
   }
 }
 
+// As the vendor's timeline shows it, and what that is read as.
+TEST(CounterTables, TimelinesShowTheVendorsNames) {
+  const auto shown = [](std::string_view track) {
+    const TimelineCounter counter = CounterOfTimeline(track);
+    return base::Concat(counter.process, "|", counter.name, "|", counter.key, counter.more);
+  };
+  EXPECT_EQ(shown("HBM 0 read B/s"), "HBM|HBM 0/Read|Read(MB/s)");
+  EXPECT_EQ(shown("LLC 1 write Hit Rate %"), "LLC|LLC 1 Write/Hit Rate|Hit Rate(%)");
+  EXPECT_EQ(shown("NPU MEM app HBM B"), "NPU MEM|APP/HBM|KB");
+  EXPECT_EQ(shown("AI Core Freq MHz"), "AI Core Freq|AI Core Freq|MHz");
+  EXPECT_EQ(shown("Acc PMU 3 read_ost"), "Acc PMU|read_ost|value,\"acc_id\":3");
+  EXPECT_EQ(shown("PCIe Rx nonpost B/s"), "PCIe|PCIe_nonpost|Rx");
+  EXPECT_EQ(shown("NIC Port 0 rxBytes"), "NIC|NIC Port 0|rxBytes");
+  EXPECT_EQ(shown("queue depth"), "|queue depth|value");
+  EXPECT_EQ(shown("queue depth value"), "|queue depth|value");
+  EXPECT_EQ(shown("APP/Memory KB"), "NPU MEM|APP/Memory|KB");
+  EXPECT_EQ(CounterOfTimeline("HBM 0 read B/s").factor, 1.0 / (1024 * 1024));
+  EXPECT_EQ(CounterOfTimeline("HBM 0/Read Read(MB/s)").factor, 1);
+}
+
+// Every series that is written is read back as its own, in its own unit.
+TEST(CounterTables, SeriesOfTimelinesLeadBack) {
+  for (const CounterTable& table : CounterTables()) {
+    std::string label(table.label);
+    if (!table.number_key.empty()) label += " 2";
+    if (!table.text_key.empty()) label += table.table == "NPU_MEM" ? " app" : " read";
+    if (!table.module_key.empty()) label += " HCCL";
+    for (const CounterSeries& series : table.series) {
+      if (series.column.empty()) break;
+      if (table.table == "QOS") label = "QoS OTHERS";  // of one die
+      const std::string track = base::Concat(label, " ", series.name);
+      const TimelineCounter shown = CounterOfTimeline(track);
+      const bool has_number = !shown.more.empty();
+      const std::string read =
+          base::Concat(shown.name, has_number ? "[acc_id 2] " : " ", shown.key);
+      CounterPlace before;
+      CounterPlace after;
+      ASSERT_TRUE(FindCounterPlace(track, before));
+      ASSERT_TRUE(FindCounterPlace(read, after)) << track << " -> " << read;
+      EXPECT_EQ(before.table->table, after.table->table) << read;
+      EXPECT_EQ(before.series, after.series) << read;
+      EXPECT_EQ(before.number, after.number) << read;
+      EXPECT_EQ(before.text, after.text) << read;
+      EXPECT_DOUBLE_EQ(shown.factor * after.factor, 1) << read;
+    }
+  }
+}
 }  // namespace
 }  // namespace sonde::importers

@@ -103,7 +103,9 @@ int32_t DeviceRows::AddOperation(const CommunicationOp& op, bool& has_size) {
   row.dur = op.dur;
   row.name = op.name;
   row.is_p2p = IsPointToPoint(CommunicationType(name)) ? 1 : 0;
-  row.op_type = rows_.names.Intern(CommunicationType(op.type.empty() ? name : op.type));
+  // At level 0 the type is not recorded, and the name has it.
+  const bool is_known = !op.type.empty() && op.type != "N/A";
+  row.op_type = rows_.names.Intern(CommunicationType(is_known ? op.type : name));
   if (op.group) {
     row.group_name = rows_.names.Intern(*op.group);
     row.group_hash = static_cast<int64_t>(GroupHash(*op.group));

@@ -8,6 +8,7 @@
 #include "base/strings.h"
 #include "importers/ascend/groups.h"
 #include "importers/ascend/keep_files.h"
+#include "importers/ascend/machine.h"
 #include "importers/ascend_raw/beside_export.h"
 #include "importers/ascend_raw/clock.h"
 #include "importers/ascend_raw/device_part.h"
@@ -33,9 +34,23 @@ bool HasContent(const std::vector<SpanFile>& files) {
   });
 }
 
+// The list of its events is closed: an analysis that fails in the middle leaves it open. Such a
+// list of torch_npu's begins with '['.
+bool IsClosed(const std::string& timeline) {
+  const auto file = base::MappedFile::Open(timeline);
+  if (!file.ok()) return false;
+  const std::string_view text = base::Trim(file->text());
+  return !text.empty() && text.back() == (text.front() == '[' ? ']' : '}');
+}
+
+// What a failed analysis left is no result, whatever it says of itself.
 bool HasFinished(const std::string& path) {
   const AscendSpan span = FindSpan(path);
-  return !span.databases.empty() || !span.analysis.empty() || span.has_texts();
+  if (!span.databases.empty() || !span.analysis.empty()) return true;
+  const bool is_all_open = span.tables.empty() && span.texts.empty() && !span.timelines.empty() &&
+                           std::none_of(span.timelines.begin(), span.timelines.end(),
+                                        [](const SpanFile& file) { return IsClosed(file.path); });
+  return span.has_texts() && !is_all_open;
 }
 
 // Texts of the device tool do not cover the framework, whose records are in the same folder. Where
@@ -86,8 +101,11 @@ class RawImport {
     const raw::Clock clock = raw::HostClockOf(prof.folder).value_or(raw::Clock());
     bool is_v6 = false;
     for (const raw::ProfPart& part : prof.parts) {
-      is_v6 |= raw::Chip{raw::DeviceInfoOf(part.folder, part.device).chip}.is_v6();
+      const int64_t chip = raw::DeviceInfoOf(part.folder, part.device).chip;
+      is_v6 |= raw::Chip{chip}.is_v6();
+      if (part.device >= 0) ascend::AddChip(part.device, chip, rows_);
     }
+    ascend::AddMachineOfProf(prof.folder, rows_);
     for (const raw::ProfPart& part : prof.parts) {
       for (const std::string& name : part.others) LeaveUnread(part, name);
     }
@@ -180,6 +198,7 @@ void ReadAscendRaw(const std::string& path, TraceRows& rows) {
   ReadSpanMetadata(files.folder, rows);
   RawImport(files, rows).Run();
   ComputeWaits(rows);
+  ascend::NameHostOfMetadata(rows);
   for (store::ProcessRow& process : rows.processes) process.rank = rows.rank;
   if (rows.rank >= 0) rows.AddJson("rank", std::to_string(rows.rank));
   for (GroupFact& group : rows.groups) group.process_id = rows.processes.empty() ? -1 : 0;

@@ -11,6 +11,7 @@
 #include "importers/ascend/delivered.h"
 #include "importers/ascend/groups.h"
 #include "importers/ascend/keep_files.h"
+#include "importers/ascend/machine.h"
 #include "importers/ascend/span.h"
 #include "importers/ascend_db/copy_tables.h"
 #include "importers/ascend_db/db_trace.h"
@@ -115,6 +116,7 @@ class SideFiles {
     // A timeline does not share its tracks; it is of one device.
     ComputeWaits(rows, trace_.has_timeline);
     NameLonelySums();
+    ascend::NameHostOfMetadata(rows);
     for (GroupFact& group : rows.groups) group.process_id = trace_.process_id;
     if (rows.rank >= 0) rows.AddJson("rank", std::to_string(rows.rank));
   }
@@ -149,7 +151,7 @@ class SideFiles {
 
 Result<ImportSummary> ImportStaged(const AscendSpan& span, EventStage& stage, store::Store& store,
                                    const ImportOptions& options) {
-  stage.SetOrigin(SpanRank(span), "");
+  stage.SetOrigin(SpanRank(span), ascend::HostNameOf(span.folder));
   SONDE_RETURN_IF_ERROR(stage.Arrange(0));
   TraceRows rows(stage.names(), stage.issues(), stage.pool(), stage.arrangement().track_count);
   rows.rank = SpanRank(span);
@@ -179,7 +181,7 @@ Result<ImportSummary> ImportStaged(const AscendSpan& span, EventStage& stage, st
 // The exports of the device tool and the framework's records in the same folder, as one trace.
 Result<ImportSummary> ImportWithRecords(AscendSpan span, const std::vector<SpanFile>& framework,
                                         EventStage& stage, store::Store& store) {
-  stage.SetOrigin(SpanRank(span), "");
+  stage.SetOrigin(SpanRank(span), ascend::HostNameOf(span.folder));
   SONDE_RETURN_IF_ERROR(stage.Arrange(0));
   TraceRows rows(stage.names(), stage.issues(), stage.pool(), 0);
   rows.rank = SpanRank(span);

@@ -221,7 +221,10 @@ class KernelRows {
     const int32_t index = TakeFromTimeline(trace_.tasks, start, kind.name);
     if (index >= 0) {
       store::DeviceTaskRow& task = rows_.tasks[static_cast<size_t>(index)];
-      kind.task_type = rows_.kinds[static_cast<size_t>(task.kind_id)].task_type;
+      const store::TaskKindRow& shown = rows_.kinds[static_cast<size_t>(task.kind_id)];
+      kind.task_type = shown.task_type;
+      if (kind.model_id < 0) kind.model_id = shown.model_id;
+      if (kind.context_id < 0) kind.context_id = shown.context_id;
       task.kind_id = rows_.Kind(kind);
       task.step_id = StepOf(row);
       if (task.queue_number < 0) task.queue_number = columns_.Number(row, task_);

@@ -271,8 +271,10 @@ class TimelineRows {
     constexpr int64_t kNone32 = 4294967295;
     const int64_t model = Number(id, kModelId);
     const int32_t track_id = TrackId(slice.track);
+    const int64_t part = Number(id, kSubtaskId);
     const int32_t kind_id =
-        KindOfTask(slice.name, Text(id, kTaskType), model == kNone32 ? -1 : model);
+        KindOfTask(slice.name, Text(id, kTaskType),
+                   {model == kNone32 ? -1 : model, part == kNone32 ? -1 : part});
     const int32_t task = device_.AddTask({.ts = slice.ts,
                                           .dur = slice.dur,
                                           .kind_id = kind_id,
@@ -286,17 +288,24 @@ class TimelineRows {
     trace_.device_id = track.device_id;
   }
 
-  int32_t KindOfTask(int32_t name, int32_t type, int64_t model) {
-    if (model < 0) {
+  // -1: none
+  struct TaskNumbers {
+    int64_t model;
+    int64_t part;  // of a task that runs in parts
+  };
+  int32_t KindOfTask(int32_t name, int32_t type, const TaskNumbers& numbers) {
+    const bool is_plain = numbers.model < 0 && numbers.part < 0;
+    if (is_plain) {
       if (const int32_t* known = kind_of_names_.Find(Joined(name, type))) return *known;
     }
     store::TaskKindRow kind;
     kind.name = name;
     kind.task_type = type;
-    kind.model_id = model;
+    kind.model_id = numbers.model;
+    kind.context_id = numbers.part;
     if (type >= 0 && IsKernelType(rows_.names.Text(type))) kind.core = type;
     const int32_t kind_id = rows_.Kind(kind);
-    if (model < 0) kind_of_names_.Insert(Joined(name, type), kind_id);
+    if (is_plain) kind_of_names_.Insert(Joined(name, type), kind_id);
     return kind_id;
   }
 
