@@ -82,6 +82,26 @@ def test_nodes_of_a_cached_graph_are_those_that_dynamo_traced():
     assert list(made["sites"].values())[2]["operators"] == []
 
 
+def test_a_node_that_the_compiler_joined_is_that_of_the_comment_above_its_call():
+    dynamo = {"linear": facts("linear", "head", line=3)}
+    mapping = {"cppCodeToPost": {"extern_kernels.mm:2": ["addmm"]}}
+    made = table({"addmm": facts("aten.addmm")}, dynamo, mapping)
+    assert owner(made, 1) == ("head", [])
+    assert list(made["sites"].values())[1]["operators"] == ["aten.addmm"]
+
+
+def test_a_kernel_between_those_of_two_layers_is_the_roots():
+    inner = {"add": NodeFacts("aten.add", (("layers.0", "Layer"),)),
+             "sort": NodeFacts("aten.sort", (("layers.1", "Layer"),))}  # fmt: skip
+    text = GENERATED.replace("linear, relu", "")
+    handle = "        # [Provenance debug handles] sort:3\n        buf2 = torch"
+    mapping = {"cppCodeToPost": {"cpp_fused_add_0:1": ["add"], "sort:3": ["sort"]}}
+    sources = _graph_sites.Sources(inner, {}, mapping)
+    made = _graph_sites.table_of(text.replace("        buf2 = torch", handle), sources)
+    assert "module" not in list(made["sites"].values())[1]
+    assert owner(_graph_sites.with_root(made, "Net"), 1) == ("", [])
+
+
 def test_paths_of_modules():
     path = _graph_nodes.module_path
     assert path("L['self']") == ""

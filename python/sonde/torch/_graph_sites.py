@@ -5,7 +5,7 @@ A call is known by its line: layers that are alike call the same function. Pure.
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Optional
 
 from sonde.torch._graph_nodes import Frame, Module, NodeFacts
@@ -96,7 +96,14 @@ class Sources:
         else:
             own = next((name for name in post if _base(name) == call.base), post[-1])
             post = [name for name in post if name != own] + [own]
-        return [facts for name in post for facts in [self._post_facts(name)] if facts is not None]
+        known = [facts for name in post for facts in [self._post_facts(name)] if facts is not None]
+        return known if any(each.modules for each in known) else self._traced(call, known) + known
+
+    def _traced(self, call: Call, known: list[NodeFacts]) -> list[NodeFacts]:
+        """Where the compiler joined nodes into one (a sum of gradients into a product) the notes of
+        the new one are gone, but the comment above its call names what it was traced from."""
+        traced = [self.dynamo[name] for name in call.nodes if name in self.dynamo]
+        return [replace(each, operator=known[-1].operator) if known else each for each in traced]
 
     def _places(self) -> dict[str, int]:
         order = self.post or self.mapping.get("postToPre", {})
@@ -166,8 +173,10 @@ class GraphTable:
             common = before or behind or []
             if before and behind:
                 common = [one for one, other in zip(before, behind) if one == other]
+            if before or behind:
+                site.update(also=[], by="kernels around it")
             if common:
-                site.update(module=common[-1], also=[], by="kernels around it")
+                site["module"] = common[-1]
 
     def _chain(self, site: dict[str, Any]) -> list[int]:
         around = [module[2] for module in self._modules]
@@ -220,7 +229,8 @@ def with_root(table: dict[str, Any], name: str) -> dict[str, Any]:
     sites = {
         line: {
             **site,
-            **({"module": site["module"] + 1} if "module" in site else {}),
+            # What lies between kernels of two modules has the root in common.
+            **({"module": site.get("module", -1) + 1} if "module" in site or "by" in site else {}),
             "also": [number + 1 for number in site.get("also", [])],
         }
         for line, site in table["sites"].items()
