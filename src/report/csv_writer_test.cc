@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
 #include "base/test_folder.h"
 
 namespace sonde::report {
@@ -28,12 +31,12 @@ TEST(CsvWriter, QuotesAsPythonDoes) {
 }
 
 TEST(CsvWriter, DefusesTextsThatASpreadsheetWouldRun) {
+  const std::string wide_equals = "\xef\xbc\x9d";
+  const std::string wide_plus = "\xef\xbc\x8b";
+  const std::vector<std::string> wide = {wide_equals + "1+1", wide_plus + "cmd"};
+  for (const std::string& text : wide) EXPECT_TRUE(RunsInSpreadsheet(text)) << text;
   for (const char* text : {"=1+1", "=cmd|' /C calc'!A0", "@SUM(A1)", "+cmd|'x'!A", "-2+cmd|'x'!A",
-                           "\t=1", "\r=1", "-1;=x()", "-HYPERLINK(\"http://x\")", " =1+1",
-                           "\xef\xbc\x9d"
-                           "1+1",
-                           "\xef\xbc\x8b"
-                           "cmd"}) {
+                           "\t=1", "\r=1", "-1;=x()", "-HYPERLINK(\"http://x\")", " =1+1"}) {
     EXPECT_TRUE(RunsInSpreadsheet(text)) << text;
   }
   for (const char* text : {"", "-", "=", "-1", "+1.5e-7", "-3.2%", "-inf", "-nan", "a=b",

@@ -294,7 +294,7 @@ Status StatementProcesses::Worker::Follow(const Request& request, const MadeTabl
       SONDE_RETURN_IF_ERROR((*request.begin)(columns));
       continue;
     }
-    const Status consumed = ReadPiece(frame->bytes, *request.consume);
+    Status consumed = ReadPiece(frame->bytes, *request.consume);
     if (!consumed.ok()) {
       is_well = Stop();
       return consumed;
@@ -375,7 +375,7 @@ Status StatementProcesses::Ask(const Request& request) const {
     if (!worker->Send(request, made_.get())) return CrashOf(worker->End(), false);
   }
   bool is_well = false;
-  const Status status = worker->Follow(request, made_.get(), plan_.limits, is_well);
+  Status status = worker->Follow(request, made_.get(), plan_.limits, is_well);
   if (is_well) GiveBack(std::move(worker));
   if (status.code() != base::StatusCode::kResourceExhausted || !is_well) return status;
   return ExceedsMemory(status.message());

@@ -245,7 +245,7 @@ void AppendCommunications(const DeviceView& view, const CommunicationRows& rows,
 std::string PlaneArguments(const DeviceView& view, const PlaneSlice& plane,
                            const SliceArguments& arguments) {
   const TraceData& data = *view.data;
-  const std::string known = arguments.Json(plane.slice_id);
+  std::string known = arguments.Json(plane.slice_id);
   std::string added;
   const auto add = [&](std::string_view key, const std::string& value) {
     if (!arguments.Text(plane.slice_id, key).empty()) return;

@@ -200,7 +200,7 @@ class SheetReader {
     while (elements.Next()) {
       SONDE_ASSIGN_OR_RETURN(std::vector<std::string> row,
                              ParseRow(elements.inner(), shared_, budget_));
-      SONDE_RETURN_IF_ERROR(budget_.Take(sizeof(row)));
+      SONDE_RETURN_IF_ERROR(budget_.Take(sizeof(std::vector<std::string>)));
       rows_.push_back(std::move(row));
     }
     waiting_.erase(0, whole.size());
