@@ -43,6 +43,10 @@ setup-vllm: ## Install a vLLM for the CPU, with which `make test` tests the real
 setup-mindspore: ## Install a MindSpore for the CPU, with which `make test` tests it too; quick when it is there
 	@setup/python.sh mindspore >/dev/null
 
+.PHONY: setup-engine
+setup-engine: ## Install Ray and Dask, with which `make test` tests `sonde cluster --engine` too; quick when they are there
+	@setup/python.sh engine >/dev/null
+
 # What the release preset is linked with, so that it starts on older machines, too.
 .PHONY: setup-build
 setup-build:
@@ -170,6 +174,10 @@ test-graph: build ## Record compiled models (transformers of `make setup-vllm`),
 	@mkdir -p build/graph
 	@SONDE_HOME=build/$(PRESET) OMP_NUM_THREADS=1 $$(setup/python.sh vllm) \
 	  test/graph/count_modules.py build/graph build/$(PRESET)/bin/sonde
+
+.PHONY: test-engine
+test-engine: build ## Run every mode of `sonde cluster` on Ray and Dask, with workers killed on the way (a sample is in `make test`)
+	@SONDE_THOROUGH=1 SONDE_ENGINE_PYTHON=$$(setup/python.sh engine) $(PYTHON_TEST) -m pytest -q -o addopts=-ra test/engine
 
 .PHONY: test-torch-versions
 test-torch-versions: build ## Run the adapter's tests on torch 2.4 to the newest, an environment each (KEEP=1 keeps them)

@@ -1,5 +1,5 @@
 #!/bin/bash
-# python.sh torch|test|lint|docs|compat|msprobe|tensorboard|vllm|mindspore|bench [--if-there]: print
+# python.sh torch|test|lint|docs|compat|msprobe|tensorboard|vllm|mindspore|engine|bench [--if-there]: print
 # the path of a Python interpreter for that purpose; a missing environment is made in the cache
 # folder first.
 #   torch   runs the demo: $SONDE_PYTHON, or python3 where that has torch 2.4 or newer, else an environment with the pinned one
@@ -12,6 +12,7 @@
 #           requirements-vllm.txt; with --if-there nothing is made, and nothing printed where there is none
 #   mindspore  a MindSpore for the CPU: $SONDE_MINDSPORE_PYTHON, or python3 where that has one, else the environment of
 #           requirements-mindspore.txt; --if-there as above
+#   engine  Ray and Dask: $SONDE_ENGINE_PYTHON, or the environment of requirements-engine.txt; --if-there as above
 #   tensorboard  the graph viewer of requirements-tensorboard.txt
 #   bench   the rivals of requirements-bench.txt
 source "$(dirname "$0")/common.sh"
@@ -170,6 +171,21 @@ mindspore_python() {
   environment mindspore "$requirements" 5 "MindSpore: 850 MB to load, 2.8 GB on disk, 1 to 4 minutes"
 }
 
+# engine_python [--if-there]
+engine_python() {
+  local requirements="$setup_dir/requirements-engine.txt"
+  if [ -n "${SONDE_ENGINE_PYTHON:-}" ]; then
+    has_modules "$SONDE_ENGINE_PYTHON" ray distributed ||
+      fail "SONDE_ENGINE_PYTHON=$SONDE_ENGINE_PYTHON has no ray and distributed"
+    printf '%s\n' "$SONDE_ENGINE_PYTHON"
+    return
+  fi
+  if [ "${1:-}" = --if-there ] && [ ! -e "$cache_dir/venv-engine-$(digest "$requirements")/complete" ]; then
+    return
+  fi
+  environment engine "$requirements" 1 "Ray and Dask: 90 MB to load, 300 MB on disk, some 30 seconds"
+}
+
 case "${1:-}" in
   torch) torch_python ;;
   test) test_python ;;
@@ -180,6 +196,7 @@ case "${1:-}" in
   tensorboard) environment tensorboard "$setup_dir/requirements-tensorboard.txt" 1 "TensorBoard with its graph viewer: 40 MB to load, 150 MB on disk, some 10 seconds" ;;
   vllm) vllm_python "${2:-}" ;;
   mindspore) mindspore_python "${2:-}" ;;
+  engine) engine_python "${2:-}" ;;
   bench) environment bench "$setup_dir/requirements-bench.txt" 1 "DuckDB, Perfetto: 60 MB to load, 250 MB on disk, some 10 seconds" ;;
-  *) fail "usage: python.sh torch|test|lint|docs|compat|msprobe|tensorboard|vllm|mindspore|bench" ;;
+  *) fail "usage: python.sh torch|test|lint|docs|compat|msprobe|tensorboard|vllm|mindspore|engine|bench" ;;
 esac

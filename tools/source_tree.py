@@ -54,6 +54,7 @@ PYTHON_ORDER = (
     "_provide",
     "_provide_npu",
     "doctor",
+    "engine",
 )
 
 # The list of hosts names each wherever it stands, and a host's entry what it is attached by.

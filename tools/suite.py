@@ -192,7 +192,7 @@ def packages_in(environment):
 
 
 def all_python_units(pytest_arguments):
-    packages = {f"test/{name}/": (packages_in(name),) for name in ("vllm", "mindspore")}
+    packages = {f"test/{name}/": (packages_in(name),) for name in ("vllm", "mindspore", "engine")}
 
     def key(name):
         return next((packages[folder] for folder in packages if name.startswith(folder)), ())
