@@ -19,6 +19,8 @@ def _binary() -> str:
 def main() -> None:
     """Replaces this process by the command, so that signals and exit status are its own."""
     binary = _binary()
+    if sys.argv[1:2] == ["cluster"]:  # with --engine it starts this Python, which may have one
+        os.environ.setdefault("SONDE_ENGINE_PYTHON", sys.executable)
     try:
         os.execv(binary, ["sonde", *sys.argv[1:]])
     except OSError as error:

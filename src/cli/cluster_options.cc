@@ -15,6 +15,10 @@ namespace {
 
 using base::Concat;
 
+constexpr std::string_view kSteps =
+    "\nThe steps by themselves, for work on other machines: 'sonde cluster map', 'shuffle' and "
+    "'reduce'\n(--help). A folder of such a name is given by -d.\n";
+
 // A line each: lists in the text of an option are broken as one text.
 std::string ListOfModes() {
   size_t width = 0;
@@ -131,17 +135,62 @@ void AddModeOptions(CLI::App& app, ClusterOptions& options) {
            ->option_text("TEXT (default: dp,edp;edp;dp;ep;pp;mp;tp)"));
 }
 
+void AddShare(CLI::App& app, ClusterOptions& options) {
+  app.add_option("--part", options.share,
+                 "Do the I-th of N shares, counted from 0: of a job array, or of a process that "
+                 "mpirun or srun started, which know theirs")
+      ->option_text("I/N");
+}
+
 // Options of several processes that share the work.
 void AddProcessOptions(CLI::App& app, ClusterOptions& options) {
-  app.add_option("--meet", options.rendezvous_folder,
-                 "Under mpirun or srun: folder that all processes see, to exchange messages")
-      ->option_text("DIR (default: in the folder of results)");
-  app.add_option("--patience", options.patience_s,
-                 "Seconds that the first process waits for the others to start, and they for it")
-      ->check(CLI::Range(int64_t{1}, int64_t{86'400}))
-      ->option_text("SECONDS (default: 60)");
+  AddShare(app, options);
+  app.add_option("--parts", options.parts_folder,
+                 "Folder for what is kept of each rank, which all processes see; what lies there "
+                 "is not done again")
+      ->option_text("DIR (default: cluster_parts in the folder of -o, of several processes)");
   app.add_flag("--alone", options.is_alone,
                "Do everything in this process, even if mpirun or srun started several");
+  app.add_option("--engine", options.engine,
+                 "Map the ranks on the workers of an engine: ray, dask, or the address of its "
+                 "cluster, as ray://HOST:10001 or tcp://HOST:8786")
+      ->option_text("ENGINE");
+  app.add_option("--engine-memory", options.engine_memory,
+                 "Memory that a task of the engine may take, as 2GB")
+      ->transform(CLI::AsSizeValue(false))
+      ->option_text("BYTES (default: no limit)");
+  app.add_flag("--list-tasks", options.lists_tasks,
+               "Map nothing: print a line of JSON for each part that is missing, and end with "
+               "status 3; for programs that run 'sonde cluster map' elsewhere");
+}
+
+void AddMode(CLI::App& app, ClusterOptions& options) {
+  const CLI::Option* recipes =
+      app.add_option("--recipe-dir", options.recipe_folder,
+                     "Folder of user recipes, each one more mode: docs/cluster.md")
+          ->option_text("DIR (default: $SONDE_RECIPE_DIR)");
+  app.add_option("-m,--mode", options.mode, "Analysis, one of the list below")
+      ->check([recipes](const std::string& name) { return CheckMode(name, *recipes); })
+      ->option_text("MODE (default: all)");
+  app.footer([recipes] { return ListOfModes() + ListOfRecipes(*recipes) + std::string(kSteps); });
+}
+
+// Of a step: modes of ours.
+void AddModeOfStep(CLI::App& app, ClusterOptions& options) {
+  app.add_option("-m,--mode", options.mode, "Analysis, as 'sonde cluster --help' lists them")
+      ->option_text("MODE (default: all)");
+}
+
+void AddSteps(CLI::App& app, ClusterOptions& options) {
+  app.add_option("--rank_list", options.rank_list, "Ranks to analyse, as 0,1,2 (default: all)");
+  app.add_option("--step_id", options.step_id, "Step to analyse (default: all)");
+}
+
+void AddForm(CLI::App& app, ClusterOptions& options) {
+  app.add_option("--export_type", options.export_type,
+                 "Form of the results (default db; of the modes all, communication_time and "
+                 "communication_matrix that of the input). notebook is an HTML report with charts")
+      ->check(CLI::IsMember({"db", "text", "excel", "notebook"}));
 }
 
 }  // namespace
@@ -150,22 +199,11 @@ void AddClusterOptions(CLI::App& app, ClusterOptions& options) {
   app.add_option("-d,--profiling_path,PATH", options.path,
                  "Folder with the recordings of all ranks")
       ->required();
-  const CLI::Option* recipes =
-      app.add_option("--recipe-dir", options.recipe_folder,
-                     "Folder of user recipes, each one more mode: docs/cluster.md")
-          ->option_text("DIR (default: $SONDE_RECIPE_DIR)");
-  app.add_option("-m,--mode", options.mode, "Analysis, one of the list below")
-      ->check([recipes](const std::string& name) { return CheckMode(name, *recipes); })
-      ->option_text("MODE (default: all)");
-  app.footer([recipes] { return ListOfModes() + ListOfRecipes(*recipes); });
+  AddMode(app, options);
   app.add_option("-o,--output_path", options.output,
                  "Results go to DIR/cluster_analysis_output (default: the folder of -d)");
-  app.add_option("--export_type", options.export_type,
-                 "Form of the results (default db; of the modes all, communication_time and "
-                 "communication_matrix that of the input). notebook is an HTML report with charts")
-      ->check(CLI::IsMember({"db", "text", "excel", "notebook"}));
-  app.add_option("--rank_list", options.rank_list, "Ranks to analyse, as 0,1,2 (default: all)");
-  app.add_option("--step_id", options.step_id, "Step to analyse (default: all)");
+  AddForm(app, options);
+  AddSteps(app, options);
   app.add_option("--parallel_mode", options.parallel_mode,
                  "Accepted; ranks are always read in parallel")
       ->check(CLI::IsMember({"concurrent"}));
@@ -173,6 +211,91 @@ void AddClusterOptions(CLI::App& app, ClusterOptions& options) {
   app.add_flag("--agent", options.agent, "Print one line of JSON, for programs");
   AddProcessOptions(app, options);
   AddModeOptions(app, options);
+}
+
+void AddMapOptions(CLI::App& app, ClusterStepOptions& options) {
+  app.add_option("SOURCE", options.sources, "Recordings of ranks, and folders with them")
+      ->required();
+  AddModeOfStep(app, options.cluster);
+  app.add_option("-o,--output_path", options.cluster.output, "Folder for the parts")->required();
+  AddSteps(app, options.cluster);
+  AddShare(app, options.cluster);
+  app.add_option("--waits", options.waits,
+                 "What 'sonde cluster shuffle' wrote: finish the ranks that needed it")
+      ->option_text("FILE");
+  app.add_option("--results", options.results,
+                 "Folder of the results, of modes that write files of each rank (filter_db, "
+                 "export_summary)");
+  app.add_option("--root", options.cluster.path,
+                 "Folder below which filter_db keeps the places of ranks (default: the SOURCE)");
+  app.add_option("--numbers", options.numbers,
+                 "Numbers of each SOURCE as --list-tasks prints them; all become one part")
+      ->option_text("RANK/RUN/TRACE ...");
+  app.add_option("--name", options.part_name, "Name of that part, as --list-tasks prints it")
+      ->option_text("FILE");
+  app.add_option("--program", options.program,
+                 "Refuse where this program is another one than that which printed the task");
+  AddModeOptions(app, options.cluster);
+}
+
+void AddShuffleOptions(CLI::App& app, ClusterStepOptions& options) {
+  app.add_option("PARTS", options.sources, "All parts of a job, and folders with them")->required();
+  AddModeOfStep(app, options.cluster);
+  app.add_option("-o,--output_path", options.cluster.output, "Folder for the waits")->required();
+  AddModeOptions(app, options.cluster);
+}
+
+void AddReduceOptions(CLI::App& app, ClusterStepOptions& options) {
+  app.add_option("PARTS", options.sources, "Parts of all ranks, and folders with them")->required();
+  AddModeOfStep(app, options.cluster);
+  app.add_option("-o,--output_path", options.cluster.output,
+                 "Results go to DIR/cluster_analysis_output")
+      ->required();
+  AddForm(app, options.cluster);
+  AddSteps(app, options.cluster);
+  app.add_flag("--agent", options.cluster.agent, "Print one line of JSON, for programs");
+  AddModeOptions(app, options.cluster);
+}
+
+std::vector<std::string> WordsOfCluster(const ClusterOptions& options, const std::string& parts) {
+  std::vector<std::string> words = {"cluster",    "-d",          options.path,      "-m",
+                                    options.mode, "--rank_list", options.rank_list, "--parts",
+                                    parts};
+  const auto add = [&](const char* name, const std::string& value) {
+    if (!value.empty()) words.insert(words.end(), {name, value});
+  };
+  add("-o", options.output);
+  add("--export_type", options.export_type);
+  add("--bp", options.base_path);
+  add("--baseline_profiling_path", options.gpu_path);
+  if (options.agent) words.emplace_back("--agent");
+  const auto of_mode = WordsOfModeOptions(options);
+  words.insert(words.end(), of_mode.begin(), of_mode.end());
+  return words;
+}
+
+std::vector<std::string> WordsOfModeOptions(const ClusterOptions& options) {
+  std::vector<std::string> words;
+  const auto has = [&options](std::string_view name) {
+    return std::ranges::find(options.given, name) != options.given.end();
+  };
+  const auto add = [&](const char* name, const std::string& value) {
+    if (has(name)) words.insert(words.end(), {name, value});
+  };
+  if (options.step_id >= 0) {
+    words.insert(words.end(), {"--step_id", std::to_string(options.step_id)});
+  }
+  for (const char* flag : {"--exclude_op_name", "--dump_intermediate_results", "--keep_clocks"}) {
+    if (has(flag)) words.emplace_back(flag);
+  }
+  add("--top_num", options.top_num);
+  add("--rank_id", std::to_string(options.rank_id));
+  add("--fuzzy_threshold", base::PythonDoubleText(options.fuzzy_threshold));
+  add("--time_range", options.time_range);
+  add("--tables", options.tables);
+  add("--min_duration", base::PythonDoubleText(options.min_duration_us));
+  add("--parallel_types", options.parallel_types.value_or(""));
+  return words;
 }
 
 Result<std::vector<int32_t>> ParseRankList(const std::string& text) {

@@ -28,8 +28,11 @@ struct ClusterOptions {
   bool agent = false;
   // Where several processes share the work.
   bool is_alone = false;
-  std::string rendezvous_folder;  // "": below the results
-  int64_t patience_s = 60;
+  std::string share;         // "2/8"; "": that of the environment
+  std::string parts_folder;  // "": next to the results
+  bool lists_tasks = false;
+  std::string engine;          // "ray", "ray://HOST:PORT", "dask", "tcp://HOST:PORT"; "": none
+  uint64_t engine_memory = 0;  // bytes of a task; 0: no limit
   // Of some modes.
   std::string top_num;
   bool exclude_op_name = false;
@@ -47,6 +50,25 @@ struct ClusterOptions {
 };
 
 void AddClusterOptions(CLI::App& app, ClusterOptions& options);
+
+// Of `sonde cluster map`, `shuffle` and `reduce`.
+struct ClusterStepOptions {
+  ClusterOptions cluster;            // path: of --root, output: of -o
+  std::vector<std::string> sources;  // traces, or parts
+  std::string waits;                 // of a shuffle
+  std::string results;               // of modes that write files
+  std::vector<std::string> numbers;  // "RANK/RUN/TRACE" of each source
+  std::string part_name;             // of the one part; "": by content
+  std::string program;               // that has to be this one; "": any
+};
+void AddMapOptions(CLI::App& app, ClusterStepOptions& options);
+void AddShuffleOptions(CLI::App& app, ClusterStepOptions& options);
+void AddReduceOptions(CLI::App& app, ClusterStepOptions& options);
+
+// The words of `sonde cluster` that repeat these options, for an engine.
+std::vector<std::string> WordsOfCluster(const ClusterOptions& options, const std::string& parts);
+// The words of `sonde cluster map` that repeat the options of single modes.
+std::vector<std::string> WordsOfModeOptions(const ClusterOptions& options);
 
 // "all" is the empty list.
 Result<std::vector<int32_t>> ParseRankList(const std::string& text);

@@ -2,21 +2,20 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
-#include <chrono>
+#include <cstdlib>
 #include <memory>
 
 #include "base/files.h"
 #include "base/host/json_writer.h"
-#include "base/host/parallel.h"
 #include "base/strings.h"
 #include "cli/cluster_options.h"
+#include "cli/cluster_run.h"
 #include "cli/command.h"
 #include "cli/job_notices.h"
+#include "cli/python_task.h"
 #include "cluster/frame/run.h"
-#include "cluster/machines/head.h"
-#include "cluster/machines/launch.h"
-#include "cluster/machines/share.h"
-#include "cluster/output/write.h"
+#include "cluster/parts/launch.h"
+#include "cluster/parts/part_reader.h"
 #include "cluster/user_recipes/recipe.h"
 #include "cluster/user_recipes/run.h"
 #include "job/job.h"
@@ -35,66 +34,6 @@ struct Asked {
   std::array<const cluster::TableInfo*, 1> tables{};
 };
 
-struct Done {
-  cluster::RunResult result;
-  cluster::Written written;
-  std::vector<std::string> failures;
-};
-
-std::string Sentences(const cluster::Outcome& outcome, std::string_view between) {
-  std::vector<std::string> lines;
-  for (const recipes::Finding& finding : outcome.findings) {
-    lines.push_back(recipes::TextOf(finding, recipes::Language::kEnglish));
-  }
-  return base::Join(lines, between);
-}
-
-void PrintAgentLine(const Result<Done>& done) {
-  base::JsonWriter json(nullptr, base::JsonWriter::Style::kPythonDefault);
-  const bool is_whole = done.ok() && done->failures.empty();
-  json.BeginObject();
-  json.Key("status");
-  json.String(is_whole ? "success" : "error");
-  json.Key("code");
-  json.Int(is_whole ? 0 : 1);
-  json.Key("message");
-  json.BeginObject();
-  if (done.ok() && !done->written.db.empty()) {
-    json.Key("db_path");
-    json.String(done->written.db);
-    json.Key("tables");
-    json.BeginArray();
-    for (const std::string& table : done->written.tables) json.String(table);
-    json.EndArray();
-  } else if (done.ok()) {
-    json.Key("csv_path");
-    json.BeginArray();
-    for (const std::string& file : done->written.files) json.String(file);
-    json.EndArray();
-  }
-  if (!is_whole) {
-    json.Key("err");
-    json.String(done.ok() ? base::Join(done->failures, "; ")
-                          : std::string(done.status().message()));
-  }
-  json.EndObject();
-  if (done.ok()) {
-    json.Key("suggestion");
-    json.String(Sentences(done->result.outcome, " "));
-  }
-  json.EndObject();
-  PrintJson(json.Take());
-}
-
-void PrintResult(const Done& done) {
-  const std::string sentences = Sentences(done.result.outcome, "\n");
-  if (!sentences.empty()) PrintText(sentences + "\n");
-  if (!done.written.tables.empty()) {
-    PrintText(Concat(done.written.db, ": ", base::Join(done.written.tables, ", "), "\n"));
-  }
-  for (const std::string& file : done.written.files) PrintText(file + "\n");
-}
-
 void ReportOptionsWithoutEffect(const cluster::Mode& mode, const ClusterOptions& options) {
   if (mode.takes_all_steps && options.step_id >= 0) {
     PrintNotice(Concat("--step_id has no effect on the mode ", mode.name));
@@ -104,44 +43,6 @@ void ReportOptionsWithoutEffect(const cluster::Mode& mode, const ClusterOptions&
     if (name == "--keep_clocks" && mode.needs.waits) continue;
     PrintNotice(Concat(name, " has no effect on the mode ", mode.name));
   }
-}
-
-// A number, or -1 for the mode's own where it is none that can be.
-int64_t TopNumber(const std::string& text) {
-  if (text.empty()) return -1;
-  const auto number = base::ParseInt64(text);
-  if (number && *number > 0) return *number;
-  PrintNotice(Concat("--top_num must be a number above 0, not '", text, "': the default is used"));
-  return -1;
-}
-
-Result<cluster::ModeOptions> ModeOptionsOf(const ClusterOptions& options,
-                                           const std::string& folder) {
-  SONDE_ASSIGN_OR_RETURN(const auto time_range, ParseTimeRange(options.time_range));
-  std::vector<std::string> tables;
-  for (const std::string_view table : base::Split(options.tables, ',')) {
-    if (!base::Trim(table).empty()) tables.emplace_back(base::Trim(table));
-  }
-  constexpr double kNsPerUs = 1000;
-  cluster::ModeOptions of_mode{
-      .step_id = options.step_id,
-      .top_num = TopNumber(options.top_num),
-      .exclude_op_name = options.exclude_op_name,
-      .keeps_clocks = options.keeps_clocks,
-      .rank_id = options.rank_id,
-      .base_path = ClusterPath(options.base_path),
-      .gpu_path = ClusterPath(options.gpu_path),
-      .fuzzy_threshold = options.fuzzy_threshold,
-      .dumps_intermediate = options.dumps_intermediate,
-      .time_range = time_range,
-      .min_dur_ns = static_cast<int64_t>(options.min_duration_us * kNsPerUs),
-      .wanted_tables = std::move(tables),
-      .result_folder = folder,
-      .profiling_path = ClusterPath(options.path)};
-  if (options.parallel_types) {
-    SONDE_ASSIGN_OR_RETURN(of_mode.parallel_types, ParseParallelTypes(*options.parallel_types));
-  }
-  return of_mode;
 }
 
 Status FindRecipe(const ClusterOptions& options, Asked& asked) {
@@ -167,117 +68,202 @@ Status FindRecipe(const ClusterOptions& options, Asked& asked) {
   return {};
 }
 
-cluster::RunOptions RunOptionsOf(bool is_quiet) {
-  return {.threads = base::AvailableThreads(), .notify = PrintNotice, .shows_progress = !is_quiet};
-}
-
 Result<cluster::RunResult> RunAsked(const Asked& asked, const std::vector<cluster::Rank>& ranks,
                                     const cluster::ModeOptions& mode_options, bool is_quiet) {
-  const cluster::RunOptions run = RunOptionsOf(is_quiet);
+  const cluster::RunOptions run = ClusterRunOptions(is_quiet);
   if (asked.recipe == nullptr) return cluster::Run(*asked.mode, ranks, mode_options, run);
   return cluster::RunUserRecipe(*asked.recipe, ranks, mode_options, run, *asked.table);
 }
 
-cluster::Place PlaceOf(const ClusterOptions& options) {
-  return options.is_alone ? cluster::Place() : cluster::PlaceOfEnvironment();
+Result<cluster::Place> PlaceOf(const ClusterOptions& options) {
+  if (options.is_alone) return cluster::Place();
+  if (!options.share.empty()) return cluster::ParsePlace(options.share);
+  return cluster::PlaceOfEnvironment();
 }
 
-std::string ResultFolder(const ClusterOptions& options) {
-  const std::string output = ClusterPath(options.output.empty() ? options.path : options.output);
-  return base::JoinPath(output, "cluster_analysis_output");
+std::string PartsFolder(const ClusterOptions& options) {
+  if (!options.parts_folder.empty()) return ClusterPath(options.parts_folder);
+  const std::string& folder = options.output.empty() ? options.path : options.output;
+  return base::JoinPath(ClusterPath(folder), "cluster_parts");
 }
 
-std::string RendezvousFolder(const ClusterOptions& options) {
-  const std::string folder = options.rendezvous_folder.empty()
-                                 ? ResultFolder(options)
-                                 : ClusterPath(options.rendezvous_folder);
-  return base::JoinPath(folder, "rendezvous");
+// How ranks are read; null: by this process, without parts.
+Result<std::unique_ptr<cluster::PartReader>> ReaderOf(const ClusterOptions& options,
+                                                      const cluster::Place& place) {
+  const std::string folder = PartsFolder(options);
+  const bool has_parts = place.is_shared() || options.lists_tasks ||
+                         !options.parts_folder.empty() || base::IsDirectory(folder);
+  if (!has_parts) return std::unique_ptr<cluster::PartReader>();
+  if (place.is_shared() && place.number == 0) {
+    PrintNotice(Concat("process 0 of ", std::to_string(place.count), ", as ", place.given_by,
+                       " states: each has a share of the ranks, and this one makes up what is "
+                       "missing (--alone: this one does all)"));
+  }
+  return cluster::PartReader::Open(
+      {.folder = folder,
+       .share = place,
+       .missing = options.lists_tasks ? cluster::Missing::kList : cluster::Missing::kMake,
+       .run = ClusterRunOptions(/*is_quiet=*/true)});
 }
 
-// Of one of several processes that is not the first.
-Result<int> ServeFirst(const ClusterOptions& options, const cluster::Place& place) {
-  if (cluster::FindMode(options.mode) == nullptr) return kExitFailure;  // process 0 reports why
-  SONDE_ASSIGN_OR_RETURN(const auto rendezvous,
-                         cluster::Rendezvous::Join(RendezvousFolder(options), place,
-                                                   std::chrono::seconds(options.patience_s)));
-  SONDE_RETURN_IF_ERROR(cluster::Serve(*rendezvous, place, RunOptionsOf(/*is_quiet=*/true)));
+// Of one of several processes that is not the first: a failure is not the end of the job, since the
+// first makes up what is missing.
+Result<int> DoShare(const ClusterOptions& options, const cluster::Place& place) {
+  const cluster::Mode* mode = cluster::FindMode(options.mode);
+  if (mode == nullptr) return kExitOk;  // a recipe, which process 0 does
+  const auto share = [&]() -> Status {
+    SONDE_ASSIGN_OR_RETURN(const auto reader, ReaderOf(options, place));
+    SONDE_ASSIGN_OR_RETURN(const auto wanted, ParseRankList(options.rank_list));
+    SONDE_ASSIGN_OR_RETURN(const cluster::RankChoice choice,
+                           reader->Choose(ClusterPath(options.path), wanted));
+    SONDE_ASSIGN_OR_RETURN(const auto mode_options,
+                           ModeOptionsOf(options, ClusterResultFolder(options)));
+    return reader->MapShare(*mode, choice.ranks, mode_options);
+  };
+  const Status done = share();
+  if (!done.ok()) {
+    PrintError(Concat("process ", std::to_string(place.number), " of ", std::to_string(place.count),
+                      ": ", done.message(), "; its share is left to process 0"));
+  }
   return kExitOk;
 }
 
-// Null where this process is the only one.
-Result<std::unique_ptr<cluster::Head>> GatherOthers(const ClusterOptions& options,
-                                                    const Asked& asked) {
-  const cluster::Place place = PlaceOf(options);
-  if (!place.is_shared()) return std::unique_ptr<cluster::Head>();
-  if (asked.recipe != nullptr) {
-    return base::InvalidArgumentError(
-        "user recipes run in one process: pass --alone where all ranks are visible");
-  }
-  PrintNotice(Concat("process 0 of ", std::to_string(place.count), ", as ", place.given_by,
-                     " states: they share the ranks (--alone: this one does all)"));
-  return cluster::Head::Gather(RendezvousFolder(options), place,
-                               std::chrono::seconds(options.patience_s),
-                               RunOptionsOf(/*is_quiet=*/true));
-}
-
 Result<cluster::RankChoice> Choose(const std::string& path, const std::vector<int32_t>& wanted,
-                                   cluster::Hosts* hosts) {
-  if (hosts != nullptr) return hosts->Choose(path, wanted);
+                                   cluster::RankReader* reader) {
+  if (reader != nullptr) return reader->Choose(path, wanted);
   SONDE_ASSIGN_OR_RETURN(
       const job::Job found,
       job::FindWholeJob({path}, {.max_depth = cluster::kFolderDepth, .allow = {}}));
   return cluster::ChooseRanks(found, wanted);
 }
 
-Result<Done> Analyse(const ClusterOptions& options, Asked& asked) {
+Result<std::unique_ptr<cluster::PartReader>> ReaderFor(const Asked& asked,
+                                                       const ClusterOptions& options,
+                                                       const cluster::Place& place) {
+  if (asked.recipe == nullptr) return ReaderOf(options, place);
+  if (place.is_shared() || options.lists_tasks) {
+    PrintNotice(Concat("'", asked.recipe->name, "' is a recipe of yours: one process does it"));
+  }
+  return std::unique_ptr<cluster::PartReader>();
+}
+
+// `reader`: stays for who wants its tasks.
+Result<ClusterDone> Analyse(const ClusterOptions& options, const cluster::Place& place,
+                            Asked& asked, std::unique_ptr<cluster::PartReader>& reader) {
   asked.mode = cluster::FindMode(options.mode);
   if (asked.mode == nullptr) SONDE_RETURN_IF_ERROR(FindRecipe(options, asked));
   const cluster::Mode& mode = *asked.mode;
   SONDE_ASSIGN_OR_RETURN(const auto wanted, ParseRankList(options.rank_list));
   const std::string path = ClusterPath(options.path);
-  if (!PlaceOf(options).is_shared() && !base::IsDirectory(path)) {  // of several, one may see it
+  if (!base::IsDirectory(path)) {
     return base::NotFoundError(Concat("'", path, "' is no folder"));
   }
-  const std::string folder = ResultFolder(options);
+  const std::string folder = ClusterResultFolder(options);
   SONDE_RETURN_IF_ERROR(base::CheckWritableDirectory(folder).Annotate(
       "results cannot be written, name another folder with -o"));
-  SONDE_ASSIGN_OR_RETURN(const auto hosts, GatherOthers(options, asked));
-  ReportOptionsWithoutEffect(mode, options);
-  SONDE_ASSIGN_OR_RETURN(const cluster::RankChoice choice, Choose(path, wanted, hosts.get()));
-  for (const std::string& notice : choice.notices) PrintNotice(notice);
-  Done done;
+  SONDE_ASSIGN_OR_RETURN(reader, ReaderFor(asked, options, place));
+  SONDE_ASSIGN_OR_RETURN(const cluster::RankChoice choice, Choose(path, wanted, reader.get()));
+  const auto report = [&] {
+    ReportOptionsWithoutEffect(mode, options);
+    for (const std::string& notice : choice.notices) PrintNotice(notice);
+  };
+  if (!options.lists_tasks) report();
+  ClusterDone done;
   SONDE_ASSIGN_OR_RETURN(auto mode_options, ModeOptionsOf(options, folder));
-  mode_options.hosts.value = hosts.get();
-  SONDE_ASSIGN_OR_RETURN(done.result, RunAsked(asked, choice.ranks, mode_options, options.agent));
-  for (const std::string& notice : done.result.outcome.notices) PrintNotice(notice);
-  done.failures = job::DescribeFailures(done.result.failures);
-  const cluster::Form form = cluster::FormOf(options.export_type, done.result.outcome);
-  SONDE_ASSIGN_OR_RETURN(done.written, cluster::Write(mode, done.result.outcome, form, folder));
+  mode_options.reader.value = reader.get();
+  auto result = RunAsked(asked, choice.ranks, mode_options, options.agent);
+  if (reader != nullptr && !reader->tasks().empty()) {
+    return base::UnavailableError("parts are missing");
+  }
+  if (options.lists_tasks) {  // once, by the call that has all parts
+    report();
+    if (reader != nullptr) reader->SayHeld();
+  }
+  if (!result.ok()) return result.status();
+  done.result = *std::move(result);
+  SONDE_RETURN_IF_ERROR(WriteOutcome(options, mode, folder, done));
   return done;
 }
 
-Result<int> Cluster(const ClusterOptions& options) {
-  if (const cluster::Place place = PlaceOf(options); place.number > 0) {
-    return ServeFirst(options, place);
+void WriteWords(std::string_view key, const std::vector<std::string>& texts,
+                base::JsonWriter& json) {
+  json.Key(key);
+  json.BeginArray();
+  for (const std::string& text : texts) json.String(text);
+  json.EndArray();
+}
+
+// The words of the command that makes the part: in a folder that stands behind them, and with what
+// it reads in a folder for which "{files}" stands.
+void PrintTask(const ClusterOptions& options, const cluster::PartTask& task) {
+  const std::string output = options.output.empty() ? options.path : options.output;
+  std::vector<std::string> words = {"cluster",   "map",
+                                    "-m",        task.mode,
+                                    "--program", cluster::ProgramOfThis(),
+                                    "--name",    task.pack.name,
+                                    "--root",    base::AbsolutePath(ClusterPath(options.path)),
+                                    "--results", base::AbsolutePath(ClusterPath(output))};
+  const auto of_mode = WordsOfModeOptions(options);
+  words.insert(words.end(), of_mode.begin(), of_mode.end());
+  std::vector<std::string> files;
+  if (!task.waits.empty()) {
+    files.push_back(task.waits);
+    words.insert(words.end(), {"--waits", Concat("{files}/", base::BaseName(task.waits))});
   }
+  std::vector<std::string> sources;
+  std::vector<std::string> numbers;
+  for (const cluster::Rank& rank : task.pack.ranks) {
+    sources.push_back(base::AbsolutePath(rank.trace.source.path));
+    numbers.push_back(Concat(std::to_string(rank.number), "/", std::to_string(rank.trace.run), "/",
+                             std::to_string(rank.trace.number)));
+  }
+  base::JsonWriter json(nullptr);
+  json.BeginObject();
+  WriteWords("words", words, json);
+  WriteWords("sources", sources, json);
+  WriteWords("numbers", numbers, json);
+  WriteWords("files", files, json);
+  json.EndObject();
+  PrintJson(json.Take());
+}
+
+// By python/sonde/engine, which asks this command for tasks until there are none.
+Result<int> RunOnEngine(const Context& context, const ClusterOptions& options) {
+  if (cluster::FindMode(options.mode) == nullptr) {
+    return base::InvalidArgumentError(Concat(
+        "'", options.mode, "' is a recipe of yours: it runs in one process, without --engine"));
+  }
+  const char* python = std::getenv("SONDE_ENGINE_PYTHON");
+  PythonTask task{
+      .python = python == nullptr || *python == '\0' ? "python3" : python,
+      .module = "sonde.engine",
+      .words = {options.engine, std::to_string(options.engine_memory), context.layout.binary},
+      .has_report = false};
+  const auto words = WordsOfCluster(options, PartsFolder(options));
+  task.words.insert(task.words.end(), words.begin(), words.end());
+  SONDE_ASSIGN_OR_RETURN(const PythonResult result, RunPythonTask(context, task));
+  return result.exit_status;
+}
+
+Result<int> Cluster(const Context& context, const ClusterOptions& options) {
+  constexpr int kExitTasks = 3;
+  if (!options.engine.empty()) return RunOnEngine(context, options);
+  SONDE_ASSIGN_OR_RETURN(const cluster::Place place, PlaceOf(options));
+  if (place.number > 0) return DoShare(options, place);
   Asked asked;  // results refer to it
-  const Result<Done> done = Analyse(options, asked);
-  if (options.agent) {
-    PrintAgentLine(done);
-    return done.ok() && done->failures.empty() ? kExitOk : kExitFailure;
+  std::unique_ptr<cluster::PartReader> reader;
+  const Result<ClusterDone> done = Analyse(options, place, asked, reader);
+  if (reader != nullptr && !reader->tasks().empty()) {
+    for (const cluster::PartTask& task : reader->tasks()) PrintTask(options, task);
+    return kExitTasks;
   }
-  if (!done.ok()) return done.status();
-  PrintResult(*done);
-  for (const std::string& line : done->failures) {
-    PrintError(Concat(line, "; it is missing from the results"));
-  }
-  return done->failures.empty() ? kExitOk : kExitFailure;
+  return PrintOutcome(options, done);
 }
 
 CommandAction DeclareCluster(CLI::App& app) {
   auto options = std::make_shared<ClusterOptions>();
   AddClusterOptions(app, *options);
-  return [options](const Context&) -> Result<int> { return Cluster(*options); };
+  return [options](const Context& context) -> Result<int> { return Cluster(context, *options); };
 }
 
 }  // namespace

@@ -7,6 +7,9 @@ Command AdvisorCommand();
 Command RunCommand();
 Command AnalyseCommand();
 Command ClusterCommand();
+Command ClusterMapCommand();
+Command ClusterReduceCommand();
+Command ClusterShuffleCommand();
 Command CompareCommand();
 Command DoctorCommand();
 Command ProbeCommand();
@@ -15,8 +18,10 @@ Command ViewCommand();
 
 std::vector<Command> AllCommands() {
   return {
-      RunCommand(),    AnalyseCommand(), ClusterCommand(), CompareCommand(), AdvisorCommand(),
-      DoctorCommand(), ProbeCommand(),   QueryCommand(),   ViewCommand(),
+      RunCommand(),        AnalyseCommand(),        ClusterCommand(),
+      ClusterMapCommand(), ClusterShuffleCommand(), ClusterReduceCommand(),
+      CompareCommand(),    AdvisorCommand(),        DoctorCommand(),
+      ProbeCommand(),      QueryCommand(),          ViewCommand(),
   };
 }
 

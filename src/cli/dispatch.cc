@@ -33,8 +33,14 @@ void PrintLine(std::string_view prefix, std::string_view message) {
 void PrintOverview(std::span<const Command> commands) {
   std::string text = Concat(kAbout, "\nUsage: sonde COMMAND [OPTIONS]\n\nCommands:\n");
   size_t width = 0;
-  for (const Command& command : commands) width = std::max(width, command.name.size());
+  const auto is_step = [](const Command& command) {
+    return command.name.find(' ') != std::string_view::npos;
+  };
   for (const Command& command : commands) {
+    if (!is_step(command)) width = std::max(width, command.name.size());
+  }
+  for (const Command& command : commands) {
+    if (is_step(command)) continue;  // the help of its first word names it
     text += Concat("  ", command.name, std::string(width + 2 - command.name.size(), ' '),
                    command.summary, "\n");
   }
@@ -280,6 +286,11 @@ int PrintLicenses(const Context& context) {
   return kExitOk;
 }
 
+std::span<const Command>::iterator FindCommand(std::span<const Command> commands,
+                                               std::string_view name) {
+  return std::ranges::find(commands, name, &Command::name);
+}
+
 int DispatchWords(std::span<const Command> commands, std::span<const std::string> arguments,
                   Context context) {
   if (arguments.empty()) return WrongUsage(context, "no command given");
@@ -308,8 +319,12 @@ int DispatchWords(std::span<const Command> commands, std::span<const std::string
   if (name.starts_with('-')) {
     return WrongUsage(context, Concat("unknown option '", name, "'; a command comes first"));
   }
-  const auto command = std::find_if(commands.begin(), commands.end(),
-                                    [&](const Command& c) { return c.name == name; });
+  // "cluster map" is a command of its own, though `cluster` takes other words, too.
+  if (!words.empty() && FindCommand(commands, Concat(name, " ", words.front())) != commands.end()) {
+    name += Concat(" ", words.front());
+    words.erase(words.begin());
+  }
+  const auto command = FindCommand(commands, name);
   if (command == commands.end()) {
     std::vector<std::string> names;
     for (const Command& known : commands) names.emplace_back(known.name);

@@ -29,7 +29,7 @@ Result<PythonResult> RunPythonTask(const Context& context, const PythonTask& tas
   start.path = python;
   start.words = {task.python, "-m", task.module};
   start.words.insert(start.words.end(), task.words.begin(), task.words.end());
-  start.words.insert(start.words.end(), {"--report", report});
+  if (task.has_report) start.words.insert(start.words.end(), {"--report", report});
   const char* theirs = std::getenv("PYTHONPATH");
   const std::string behind = theirs == nullptr || *theirs == '\0' ? "" : Concat(":", theirs);
   start.variables = {{"PYTHONPATH", Concat(context.layout.PythonFolder(), behind)}};
@@ -38,7 +38,9 @@ Result<PythonResult> RunPythonTask(const Context& context, const PythonTask& tas
     PrintError(Concat(task.python, " was ended by signal ", std::to_string(end.signal)));
     return PythonResult{kKilled + end.signal, std::nullopt};
   }
-  if (end.exit_status != 0) return PythonResult{end.exit_status, std::nullopt};
+  if (end.exit_status != 0 || !task.has_report) {
+    return PythonResult{end.exit_status, std::nullopt};
+  }
   SONDE_ASSIGN_OR_RETURN(base::JsonDocument document, base::JsonDocument::ReadFile(report));
   return PythonResult{0, std::move(document)};
 }

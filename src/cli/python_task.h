@@ -17,7 +17,8 @@ namespace sonde::cli {
 struct PythonTask {
   std::string python = "python3";
   std::string module;              // "sonde.torch.check"
-  std::vector<std::string> words;  // behind it; "--report FILE" is added
+  std::vector<std::string> words;  // behind it; "--report FILE" is added, unless
+  bool has_report = true;
 };
 
 struct PythonResult {

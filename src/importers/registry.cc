@@ -121,8 +121,10 @@ constexpr std::array kImporters = {
              .preview = trace_events::WriteTimelinePreview},
 };
 
-// Output of analyses of several ranks in the same folder; copies of ranks may be in it.
+// Output of analyses of several ranks in the same folder; copies of ranks may be in it. And what
+// they keep of each rank.
 constexpr std::string_view kResultsOfRanks = "cluster_analysis_output";
+constexpr std::string_view kPartsOfRanks = "cluster_parts";
 
 // `is_inside`: below the path that the user named.
 Status Search(const std::string& path, int max_depth, bool is_inside,
@@ -144,6 +146,7 @@ Status Search(const std::string& path, int max_depth, bool is_inside,
   for (const base::DirectoryEntry& entry : *entries) {
     const std::string inside = base::JoinPath(path, entry.name);
     if (entry.name.starts_with('.') || entry.name == kResultsOfRanks ||
+        entry.name == kPartsOfRanks ||
         (!base::IsDirectory(inside) && !base::IsRegularFile(inside))) {
       continue;
     }

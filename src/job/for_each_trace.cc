@@ -1,8 +1,12 @@
 #include "job/for_each_trace.h"
 
+#include <algorithm>
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <mutex>
+#include <numeric>
+#include <utility>
 
 #include "base/files.h"
 #include "base/host/parallel.h"
@@ -77,6 +81,7 @@ class Runner {
     constexpr recipes::Needs kNeeds =
         recipes::Reads<store::CommunicationOpRow, store::CommunicationGroupRow>();
     std::vector<recipes::RankArrivals> arrivals(statuses_.size());
+    std::vector<int32_t> traces(statuses_.size(), INT32_MAX);  // one that failed has nothing
     RunOptions options = options_;
     options.progress = nullptr;
     options.when_done = nullptr;
@@ -84,15 +89,29 @@ class Runner {
     const Function take = [&](const TraceInHand& trace, size_t place) -> Status {
       arrivals[place] = recipes::ArrivalsOf(trace.View(kNeeds));
       arrivals[place].run = trace.label.run;
+      traces[place] = trace.label.trace;
       return {};
     };
     Runner(files_, unstored_, kNeeds, options, take).Run();
+    waits_.resize(statuses_.size());
+    Shuffle(std::move(arrivals), traces);
+  }
+
+  // In the order of the traces, whichever of them have stores: the first one's clock is the
+  // measure.
+  void Shuffle(std::vector<recipes::RankArrivals> by_place, const std::vector<int32_t>& traces) {
+    std::vector<size_t> places(by_place.size());
+    std::iota(places.begin(), places.end(), size_t{0});
+    std::ranges::stable_sort(places, {}, [&](size_t place) { return traces[place]; });
+    std::vector<recipes::RankArrivals> arrivals;
+    for (const size_t place : places) arrivals.push_back(std::move(by_place[place]));
     if (!options_.keeps_clocks) {
       for (const std::string& line : recipes::CorrectClocks(arrivals)) {
         if (options_.report_clocks) options_.report_clocks(line);
       }
     }
-    waits_ = recipes::WaitsOf(arrivals);
+    std::vector<recipes::RankWaits> waits = recipes::WaitsOf(arrivals);
+    for (size_t i = 0; i < places.size(); ++i) waits_[places[i]] = std::move(waits[i]);
   }
 
   // Units that may be handed out together: any so many of them as there are threads are within the

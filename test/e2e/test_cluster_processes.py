@@ -1,4 +1,4 @@
-"""Several processes share the ranks: the result is that of one, and who ends is named."""
+"""Several processes share the ranks by way of parts: the result is that of one, whoever ends."""
 
 import os
 import pty
@@ -6,15 +6,12 @@ import shutil
 import signal
 import sqlite3
 import subprocess
-import time
 import zipfile
 
 import pytest
 
 EIGHT = "ascend_pt/synth8_tp_pp_dp"
 TEXTS = "ascend_pt/qwen3_tp1_pp2"
-# A time that no machine reaches; the tests end when what they wait for is there.
-PATIENCE = ("--patience", "600")
 
 
 def process_of(number, count):
@@ -84,80 +81,119 @@ def ranks_of(shared_data):
     return sorted((shared_data / EIGHT).iterdir())
 
 
-@pytest.mark.parametrize(
-    ("mode", "words"),
-    [
-        ("all", ()),
-        ("slow_rank", ()),
-        ("module_statistic", ("--export_type", "text")),
-        ("hccl_sum", ("--export_type", "notebook")),
-        ("cluster_time_summary", ()),
-        ("communication_bottleneck", ("--rank_id", "3")),
-        ("collective_skew", ()),
-        ("free_analysis", ()),
-        ("compute_op_sum", ("--rank_list", "1,4,5")),
-        ("export_summary", ()),
-    ],
-)
-def test_the_result_is_that_of_one_process(mode, words, shared_data, run_sonde, start, tmp_path):
+EACH_MODE = [
+    ("all", ()),
+    ("slow_rank", ()),
+    ("module_statistic", ("--export_type", "text")),
+    ("hccl_sum", ("--export_type", "notebook")),
+    ("cluster_time_summary", ()),
+    ("communication_bottleneck", ("--rank_id", "3")),
+    ("collective_skew", ()),
+    ("free_analysis", ()),
+    ("compute_op_sum", ("--rank_list", "1,4,5")),
+    ("export_summary", ()),
+    ("filter_db", ("--min_duration", "20")),
+]
+
+
+def of_one(text, tmp_path, name):
+    """What was printed, with the folder of the results of one process."""
+    return text.replace(str(tmp_path / name), str(tmp_path / "one"))
+
+
+@pytest.fixture
+def one(run_sonde, tmp_path):
+    """Runs a mode in one process; returns what it prints."""
+
+    def one(*options):
+        done = run_sonde("cluster", *options, "-o", tmp_path / "one")
+        assert done.returncode == 0, done.stderr
+        assert not (tmp_path / "one/cluster_parts").exists()  # one machine notices nothing
+        return done.stdout
+
+    return one
+
+
+def results(folder):
+    found = contents(folder / "cluster_analysis_output")
+    assert found
+    return found
+
+
+@pytest.mark.parametrize(("mode", "words"), EACH_MODE)
+def test_the_result_is_that_of_one_process(mode, words, shared_data, one, start, tmp_path):
     options = ("-m", mode, "-d", shared_data / EIGHT, *words)
-    one = run_sonde("cluster", *options, "-o", tmp_path / "one")
-    assert one.returncode == 0, one.stderr
-    three = [start(i, 3, *options, "-o", tmp_path / "three", *PATIENCE) for i in (2, 0, 1)]
+    printed = one(*options)
+    three = [start(i, 3, *options, "-o", tmp_path / "three") for i in (2, 0, 1)]
     ends = [end_of(process) for process in three]
     assert [code for code, _, _ in ends] == [0, 0, 0], ends
     assert ends[0][1] == ends[2][1] == ""  # the first alone has results
-    assert ends[1][1].replace(str(tmp_path / "three"), str(tmp_path / "one")) == one.stdout
-    both = [contents(tmp_path / name / "cluster_analysis_output") for name in ("one", "three")]
-    assert both[0]
-    assert both[1] == both[0]
+    assert of_one(ends[1][1], tmp_path, "three") == printed
+    assert results(tmp_path / "three") == results(tmp_path / "one")
 
 
-def test_texts_and_another_run(shared_data, run_sonde, start, tmp_path):
-    """Texts make `all` write text, and a base run is shared out as well."""
+@pytest.mark.parametrize(("mode", "words"), EACH_MODE[:4])
+def test_the_steps_by_themselves(mode, words, shared_data, one, run_sonde, tmp_path):
+    """Map in three shares, shuffle, map again, reduce; a second time nothing is written."""
+    ranks = shared_data / EIGHT
+    printed = one("-m", mode, "-d", ranks, *words)
+    parts = tmp_path / "parts"
+    for number in range(3):
+        done = run_sonde("cluster", "map", "-m", mode, ranks, "-o", parts, "--part", f"{number}/3")
+        assert done.returncode == 0, done.stderr
+    made = {path: path.stat().st_mtime_ns for path in parts.iterdir()}
+    assert all(path.suffix == ".parquet" for path in made)
+    again = run_sonde("cluster", "map", "-m", mode, ranks, "-o", parts)
+    assert again.returncode == 0, again.stderr
+    assert sorted(again.stdout.split()) == sorted(map(str, made))
+    assert {path: path.stat().st_mtime_ns for path in parts.iterdir()} == made
+    look = run_sonde("cluster", "map", "-m", "slow_rank", ranks, "-o", parts)  # that `all` takes
+    assert look.returncode == 0, look.stderr
+    done = run_sonde("cluster", "reduce", "-m", mode, parts, "-o", tmp_path / "three", *words)
+    assert done.returncode == 0, done.stderr
+    assert of_one(done.stdout, tmp_path, "three") == printed
+    assert results(tmp_path / "three") == results(tmp_path / "one")
+
+
+def test_texts_and_another_run(shared_data, one, start, tmp_path):
+    """Texts make `all` write text, and a base run goes by parts as well."""
     options = ("-d", shared_data / TEXTS)
     base = ("-m", "cluster_time_compare_summary", "--bp", shared_data / TEXTS)
     for number, words in enumerate([options, (*options, *base)]):
-        one, two = tmp_path / f"one{number}", tmp_path / f"two{number}"
-        alone = run_sonde("cluster", *words, "-o", one)
-        assert alone.returncode == 0, alone.stderr
-        for code, _, err in map(
-            end_of, [start(i, 2, *words, "-o", two, *PATIENCE) for i in (0, 1)]
-        ):
+        one(*words)
+        two = tmp_path / f"two{number}"
+        for code, _, err in map(end_of, [start(i, 2, *words, "-o", two) for i in (0, 1)]):
             assert code == 0, err
-        assert contents(two) == contents(one)
+        assert results(two) == results(tmp_path / "one")
+        shutil.rmtree(tmp_path / "one")
 
 
 @pytest.fixture
 def host(sonde, tmp_path):
-    """Runs a process in namespaces of its own, in which `place` is a folder of its own, too."""
+    """Runs a command in namespaces of its own, in which `place` is a folder of its own, too."""
     if os.geteuid() != 0:
         pytest.skip("needs root: namespaces of mounts")
     probe = subprocess.run(["unshare", "-mn", "true"], capture_output=True, check=False)
     if probe.returncode != 0:
         pytest.skip("needs namespaces: this machine makes none")
-    started = []
 
-    def host(number, count, own, place, *words):
-        variables = {**own_environment(), "XDG_CACHE_HOME": str(tmp_path / f"cache{number}")}
-        variables |= process_of(number, count)
+    def host(own, place, *words):
+        variables = {**own_environment(), "XDG_CACHE_HOME": str(tmp_path / f"cache-{own.name}")}
         script = 'mount --bind "$1" "$2" && shift 2 && exec "$@"'
         command = ["unshare", "-mn", "sh", "-c", script, "sh", own, place, sonde, "cluster", *words]
-        process = subprocess.Popen(
+        done = subprocess.run(
             [str(word) for word in command],
-            env=variables, stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            env=variables, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
         )  # fmt: skip
-        started.append(process)
-        return process
+        assert done.returncode == 0, done.stderr
+        return done
 
-    yield host
-    end_all(started)
+    return host
 
 
-@pytest.mark.parametrize("mode", ["all", "slow_rank", "hccl_sum"])
+@pytest.mark.parametrize("mode", ["slow_rank", "hccl_sum"])
 def test_each_host_sees_its_own_ranks(mode, host, shared_data, tmp_path):
-    """The same folder holds other ranks on each of three hosts; the first has none."""
+    """The same folder holds other ranks on each of two hosts; who reduces has none."""
     place = tmp_path / "profile"
     whole = tmp_path / "whole"
     own = [tmp_path / f"host{number}" for number in range(3)]
@@ -166,60 +202,48 @@ def test_each_host_sees_its_own_ranks(mode, host, shared_data, tmp_path):
     for rank, folder in enumerate(ranks_of(shared_data)):
         shutil.copytree(folder, own[1 + rank % 2] / folder.name)
         shutil.copytree(folder, whole / folder.name)
-    one = host(0, 1, whole, place, "-m", mode, "-d", place, "-o", tmp_path / "one")
-    code, _, err = end_of(one)
+    host(whole, place, "-m", mode, "-d", place, "-o", tmp_path / "one")
+    for folder in own[1:]:
+        host(folder, place, "map", "-m", mode, place, "-o", tmp_path / "parts")
+    host(own[0], place, "reduce", "-m", mode, tmp_path / "parts", "-o", tmp_path / "three")
+    assert results(tmp_path / "three") == results(tmp_path / "one")
+
+
+def test_who_is_killed_loses_only_its_share(shared_data, one, start, tmp_path):
+    """The first, when it has the results of nobody: a later call makes up its share, and does not
+    repeat what is there."""
+    options = ("-m", "hccl_sum", "-d", shared_data / EIGHT)
+    printed = one(*options)
+    words = (*options, "-o", tmp_path / "two")
+    first = start(0, 2, *words)
+    first.send_signal(signal.SIGSTOP)
+    first.kill()
+    assert end_of(first)[0] == -signal.SIGKILL
+    assert end_of(start(1, 2, *words))[0] == 0
+    parts = tmp_path / "two/cluster_parts"
+    made = {path: path.stat().st_mtime_ns for path in parts.glob("*.parquet")}
+    assert made
+    assert not (tmp_path / "two/cluster_analysis_output/cluster_analysis.db").exists()
+    code, out, err = end_of(start(0, 1, *words, environment={}))
     assert code == 0, err
-    words = ("-m", mode, "-d", place, "-o", tmp_path / "three", *PATIENCE)
-    for code, _, err in map(end_of, [host(i, 3, own[i], place, *words) for i in range(3)]):
-        assert code == 0, err
-    assert contents(tmp_path / "three") == contents(tmp_path / "one")
+    assert of_one(out, tmp_path, "two") == printed
+    assert results(tmp_path / "two") == results(tmp_path / "one")
+    assert all(path.stat().st_mtime_ns == time for path, time in made.items())
 
 
-def wait_for(look):
-    for _ in range(1200):
-        if look():
-            return
-        time.sleep(0.1)
-    raise AssertionError("it does not come")
-
-
-def test_a_process_that_ends_is_named(shared_data, start, tmp_path):
-    """It is killed when it has listed the ranks that it sees, while the first is held: it gets no
-    rank done."""
-    options = ("-m", "hccl_sum", "-d", shared_data / EIGHT, "-o", tmp_path / "out", *PATIENCE)
-    rendezvous = tmp_path / "out/cluster_analysis_output/rendezvous"
-    first = start(0, 2, *options)
-    wait_for(lambda: (rendezvous / "head").exists())
-    first.send_signal(signal.SIGSTOP)
-    other = start(1, 2, *options)
-    wait_for(lambda: list(rendezvous.glob("*.hello.1")))
+def test_who_is_stopped_is_not_awaited(shared_data, one, start, tmp_path):
+    options = ("-m", "all", "-d", shared_data / EIGHT)
+    printed = one(*options)
+    words = (*options, "-o", tmp_path / "two")
+    other = start(1, 2, *words)
     other.send_signal(signal.SIGSTOP)
-    first.send_signal(signal.SIGCONT)
-    wait_for(lambda: list(rendezvous.glob("*.ask.0")))
-    first.send_signal(signal.SIGSTOP)
-    other.send_signal(signal.SIGCONT)
-    wait_for(lambda: list(rendezvous.glob("*.answer.0.1")))
-    other.kill()
-    assert end_of(other)[0] == -signal.SIGKILL
-    first.send_signal(signal.SIGCONT)
-    code, out, err = end_of(first)
-    assert code == 1, err
-    assert "process 1 of 2 on " in err and "has ended before it was done" in err, err
-    (unread,) = [line for line in err.splitlines() if "the process that was to read it" in line]
-    assert len([rank for rank in ranks_of(shared_data) if rank.name in unread]) == 4  # half of them
-    assert "hcom_allReduce_" in out
-    assert not rendezvous.exists()
-
-
-def test_a_process_that_does_not_come_is_named(shared_data, start, tmp_path):
-    options = ("-m", "all", "-d", shared_data / EIGHT, "-o", tmp_path, "--patience", "1")
-    code, out, err = end_of(start(0, 2, *options))
-    assert code == 1
-    assert "process 1 of 2: did not appear in the common folder within 1 s" in err
-    assert out  # what the first sees is there
-    code, _, err = end_of(start(1, 2, *options))
-    assert code == 1
-    assert "process 0 of 2 did not appear in" in err and "--meet DIR" in err
+    code, out, err = end_of(start(0, 2, *words))
+    assert code == 0, err
+    assert of_one(out, tmp_path, "two") == printed
+    other.send_signal(signal.SIGCONT)  # what it does then changes nothing
+    code, _, err = end_of(other)
+    assert code == 0, err
+    assert results(tmp_path / "two") == results(tmp_path / "one")
 
 
 def errors_of(err):
@@ -237,30 +261,98 @@ def test_a_rank_that_cannot_be_taken_is_named(shared_data, run_sonde, start, tmp
     one = run_sonde("cluster", *options, "-o", tmp_path / "one")
     assert one.returncode == 1
     assert len(errors_of(one.stderr)) == 1 and "there is no step 50" in one.stderr
-    first, other = [start(i, 2, *options, "-o", tmp_path / "two", *PATIENCE) for i in range(2)]
+    first, other = [start(i, 2, *options, "-o", tmp_path / "two") for i in range(2)]
     assert end_of(other)[0] == 0
     code, out, err = end_of(first)
     assert code == 1
     assert errors_of(err) == errors_of(one.stderr)
-    assert out == one.stdout.replace(str(tmp_path / "one"), str(tmp_path / "two"))
-    assert contents(tmp_path / "two") == contents(tmp_path / "one")
+    assert out == of_one(one.stdout, tmp_path, "one").replace(
+        str(tmp_path / "one"), str(tmp_path / "two")
+    )
+    assert contents(tmp_path / "two/cluster_analysis_output") == results(tmp_path / "one")
 
 
-def test_a_damaged_rank_is_named(shared_data, start, tmp_path):
-    ranks = shutil.copytree(shared_data / EIGHT, tmp_path / "ranks")
+def test_a_rank_that_was_repaired_is_done_again(shared_data, start, one, tmp_path):
+    """A failure is no part that is kept."""
+    whole = shared_data / EIGHT
+    ranks = shutil.copytree(whole, tmp_path / "ranks")
     (file,) = ranks.rglob("ascend_pytorch_profiler_5.db")
+    bytes_of_rank = file.read_bytes()
     file.write_bytes(b"no database")
-    options = ("-m", "hccl_sum", "-d", ranks, "-o", tmp_path / "out", *PATIENCE)
-    ends = [end_of(process) for process in [start(i, 2, *options) for i in range(2)]]
+    words = ("-m", "hccl_sum", "-d", ranks, "-o", tmp_path / "out")
+    ends = [end_of(process) for process in [start(i, 2, *words) for i in range(2)]]
     assert [code for code, _, _ in ends] == [1, 0]
     (error,) = errors_of(ends[0][2])
     assert f"{file.parents[1]}: " in error and "file_unreadable (1)" in error
     assert "missing from the results" in error
+    file.write_bytes(bytes_of_rank)
+    assert end_of(start(0, 2, *words))[0] == 0
+    one("-m", "hccl_sum", "-d", ranks)
+    assert results(tmp_path / "out") == results(tmp_path / "one")
 
 
-def test_alone_waits_for_nobody(shared_data, start, tmp_path):
-    options = ("-m", "all", "-d", shared_data / EIGHT, *PATIENCE)
+def test_parts_of_others_are_refused(shared_data, run_sonde, tmp_path):
+    """In one line each: no part, another program, other options."""
+    ranks = shared_data / EIGHT
+    done = run_sonde("cluster", "map", "-m", "hccl_sum", ranks, "-o", tmp_path / "parts")
+    assert done.returncode == 0, done.stderr
+    reduce = ("cluster", "reduce", "-m", "hccl_sum", "-o", tmp_path / "out")
+
+    def refused(*words):
+        done = run_sonde(*reduce, *words)
+        assert done.returncode == 1
+        (line,) = done.stderr.splitlines()
+        return line
+
+    assert "mapped with other options" in refused(tmp_path / "parts", "--step_id", "1")
+    (part, *others) = sorted((tmp_path / "parts").iterdir())
+    content = part.read_bytes()
+    place = content.index(b" (build ") + len(b" (build ")
+    part.write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
+    assert "map it again with this one" in refused(part, *others)
+    part.write_bytes(content[:-100])
+    assert f"'{part}' cannot be read" in refused(tmp_path / "parts")
+    part.unlink()
+    missing = run_sonde(*reduce, tmp_path / "parts")
+    assert missing.returncode == 0 and "of 0 to 7" in missing.stderr  # ranks, as ever
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    assert "has no parts" in refused(empty)
+
+
+def test_parts_are_tables_that_others_read(shared_data, run_sonde, tmp_path):
+    """A row a rank, a column a list of rows with the names of the program."""
+    done = run_sonde("cluster", "map", "-m", "slow_rank", shared_data / EIGHT, "-o", tmp_path)
+    assert done.returncode == 0, done.stderr
+    statement = (
+        "SELECT rank, len(SlowRankOpRow) AS calls, SlowRankOpRow[1].name AS first "
+        f"FROM read_parquet('{tmp_path}/*.parquet') ORDER BY rank"
+    )
+    asked = run_sonde("query", "--read-files", shared_data / EIGHT, statement, "--format", "csv")
+    assert asked.returncode == 0, asked.stderr
+    rows = asked.stdout.split()
+    assert rows[0] == "rank,calls,first"
+    assert [row.split(",")[0] for row in rows[1:]] == [str(rank) for rank in range(8)]
+
+
+def test_alone_shares_nothing(shared_data, start, tmp_path):
+    options = ("-m", "all", "-d", shared_data / EIGHT)
     assert end_of(start(3, 8, *options, "-o", tmp_path / "alone", "--alone"))[0] == 0
+    assert not (tmp_path / "alone/cluster_parts").exists()
+    assert (tmp_path / "alone/cluster_analysis_output").exists()
+
+
+def test_words_that_cannot_be(shared_data, run_sonde, tmp_path):
+    for share in ("8/8", "x"):
+        done = run_sonde("cluster", "-d", shared_data / EIGHT, "-o", tmp_path, "--part", share)
+        assert done.returncode == 1
+        assert "--part must be a number" in done.stderr
+    done = run_sonde("cluster", "map", "-m", "filter_db", shared_data / EIGHT, "-o", tmp_path)
+    assert done.returncode == 1
+    assert "name their folder with --results" in done.stderr
+    done = run_sonde("cluster", "map", "-m", "no_mode", shared_data / EIGHT, "-o", tmp_path)
+    assert done.returncode == 1
+    assert "no mode that is mapped by itself" in done.stderr
 
 
 SLURM = {"SLURM_PROCID": "0", "SLURM_NTASKS": "8", "SLURM_STEP_NUM_TASKS": "8"}
@@ -278,15 +370,15 @@ SLURM = {"SLURM_PROCID": "0", "SLURM_NTASKS": "8", "SLURM_STEP_NUM_TASKS": "8"}
         {"PMI_RANK": "8", "PMI_SIZE": "8"},
     ],
 )
-def test_variables_of_others_make_nobody_wait(environment, shared_data, start, tmp_path):
-    options = ("-m", "all", "-d", shared_data / EIGHT, *PATIENCE)
+def test_variables_of_others_make_no_shares(environment, shared_data, start, tmp_path):
+    options = ("-m", "all", "-d", shared_data / EIGHT)
     code, _, err = end_of(start(0, 1, *options, "-o", tmp_path, environment=environment))
     assert code == 0, err
-    assert "they share the ranks" not in err
+    assert "each has a share of the ranks" not in err
 
 
-def test_a_shell_of_a_launcher_waits_for_nobody(shared_data, start, tmp_path):
-    options = ("-m", "all", "-d", shared_data / EIGHT, "-o", tmp_path, *PATIENCE)
+def test_a_shell_of_a_launcher_has_no_share(shared_data, start, tmp_path):
+    options = ("-m", "all", "-d", shared_data / EIGHT, "-o", tmp_path)
     ours, its = pty.openpty()
     try:
         code, _, err = end_of(start(0, 8, *options, stdin=its))
@@ -294,13 +386,13 @@ def test_a_shell_of_a_launcher_waits_for_nobody(shared_data, start, tmp_path):
         os.close(ours)
         os.close(its)
     assert code == 0, err
-    assert "they share the ranks" not in err
+    assert "each has a share of the ranks" not in err
 
 
 @pytest.mark.parametrize("number_name", ["PMI_RANK", "SLURM_PROCID"])
 def test_other_launchers_are_known(number_name, shared_data, start, tmp_path):
     count_name = {"PMI_RANK": "PMI_SIZE", "SLURM_PROCID": "SLURM_STEP_NUM_TASKS"}[number_name]
-    options = ("-m", "hccl_sum", "-d", shared_data / EIGHT, "-o", tmp_path, *PATIENCE)
+    options = ("-m", "hccl_sum", "-d", shared_data / EIGHT, "-o", tmp_path)
     two = [
         start(
             0, 1, *options, environment={number_name: str(i), count_name: "2", "SLURM_STEP_ID": "0"}
@@ -309,7 +401,7 @@ def test_other_launchers_are_known(number_name, shared_data, start, tmp_path):
     ]
     (code, _, err), (other_code, _, other_err) = map(end_of, two)
     assert (code, other_code) == (0, 0), err + other_err
-    assert f"process 0 of 2, as {count_name} states: they share the ranks" in err
+    assert f"process 0 of 2, as {count_name} states: each has a share of the ranks" in err
 
 
 @pytest.fixture
@@ -328,12 +420,12 @@ def test_mpirun_starts_them(mpirun, sonde, shared_data, run_sonde, tmp_path):
     options = ("-m", "hccl_sum", "-d", shared_data / EIGHT)
     one = run_sonde("cluster", *options, "-o", tmp_path / "one")
     assert one.returncode == 0, one.stderr
-    three = (*mpirun, "-n", "3", sonde, "cluster", *options, "-o", tmp_path / "three", *PATIENCE)
+    three = (*mpirun, "-n", "3", sonde, "cluster", *options, "-o", tmp_path / "three")
     done = subprocess.run(
         [str(word) for word in three],
         env={**own_environment(), "XDG_CACHE_HOME": str(tmp_path / "cache")},
         stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=300,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert "process 0 of 3, as OMPI_COMM_WORLD_SIZE states: they share the ranks" in done.stderr
-    assert contents(tmp_path / "three") == contents(tmp_path / "one")
+    assert "process 0 of 3, as OMPI_COMM_WORLD_SIZE states: each has a share" in done.stderr
+    assert results(tmp_path / "three") == results(tmp_path / "one")

@@ -122,12 +122,9 @@ def test_links_that_nobody_measured_have_no_rows(undelivered, run_sonde):
     assert json.loads(done.stdout) == [{"basis": "nominal", "links": 0}], done.stderr
 
 
-@pytest.mark.parametrize("processes", [1, 2])
-def test_cluster_says_the_same(processes, capture, undelivered, run_sonde, tmp_path):
-    """Also of several processes: one of them matches the collectives of all ranks."""
-    out = tmp_path / "out"
-    words = ("cluster", "-m", "communication_time", "-d", undelivered, "-o", out,
-             "--export_type", "db", "--patience", "600")  # fmt: skip
+def share_out(run_sonde, folder, out, processes):
+    """Several processes by their shares; the first prints the results."""
+    words = ("cluster", "-m", "communication_time", "-d", folder, "-o", out, "--export_type", "db")
     with ThreadPoolExecutor() as pool:
         ends = list(pool.map(lambda number: run_sonde(
             *words, stdin=subprocess.DEVNULL,
@@ -136,6 +133,38 @@ def test_cluster_says_the_same(processes, capture, undelivered, run_sonde, tmp_p
     for done in ends:
         assert done.returncode == 0, done.stderr
     assert ("process 0 of 2" in ends[0].stderr) == (processes == 2)
+
+
+def by_steps(run_sonde, folder, out):
+    """Each rank is mapped by itself, twice; what they have in common goes by the shuffle."""
+    mode = ("-m", "communication_time")
+    parts = out / "parts"
+
+    def step(*words):
+        done = run_sonde("cluster", *words)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.split()
+
+    ranks = ranks_in_order(folder)
+    numbers = [(span, "--numbers", f"{rank}/0/{rank}") for rank, span in enumerate(ranks)]
+    for words in numbers:
+        step("map", *mode, *words, "-o", parts)
+    early = run_sonde("cluster", "reduce", *mode, parts, "-o", out)
+    assert early.returncode == 1 and "lacks the waits of all ranks" in early.stderr
+    (waits,) = step("shuffle", *mode, parts, "-o", out)
+    for words in numbers:
+        assert len(step("map", *mode, *words, "-o", parts, "--waits", waits)) == 1
+    step("reduce", *mode, parts, "-o", out, "--export_type", "db")
+
+
+@pytest.mark.parametrize("way", ["one process", "two processes", "steps"])
+def test_cluster_says_the_same(way, capture, undelivered, run_sonde, tmp_path):
+    """Also of ranks that are read apart: their collectives are matched between."""
+    out = tmp_path / "out"
+    if way == "steps":
+        by_steps(run_sonde, undelivered, out)
+    else:
+        share_out(run_sonde, undelivered, out, 2 if way == "two processes" else 1)
     (path,) = out.rglob("cluster_analysis.db")
     db = reader.open_db(path)
     for number, span in enumerate(ranks_in_order(capture)):

@@ -267,6 +267,7 @@ Status MakeFile(const std::string& folder, std::string_view name, Part& part, co
     return {};
   }
   SONDE_RETURN_IF_ERROR(file.Commit());
+  part.Rows<ResultPath>().push_back({written.path});
   part.Rows<WrittenFile>().push_back(std::move(written));
   return {};
 }

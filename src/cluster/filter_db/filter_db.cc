@@ -120,6 +120,11 @@ Status CopyDatabase(const std::string& from, const std::string& to, const Smalle
   return {};
 }
 
+void KeepCopied(Copied copied, const ModeOptions& options, Part& part) {
+  part.Rows<ResultPath>().push_back({JoinPath(RootOf(options), copied.folder)});
+  part.Rows<Copied>().push_back(std::move(copied));
+}
+
 Result<bool> MapFiles(const RankFiles& rank, Part& part) {
   const AscendSpan span = importers::FindSpan(rank.path);
   if (span.databases.empty()) return false;
@@ -140,7 +145,7 @@ Result<bool> MapFiles(const RankFiles& rank, Part& part) {
     SONDE_RETURN_IF_ERROR(CopyAnalysis(span, place, rank.options.step_id));
   }
   SONDE_RETURN_IF_ERROR(folder.Commit());
-  part.Rows<Copied>().push_back(std::move(copied));
+  KeepCopied(std::move(copied), rank.options, part);
   return true;
 }
 
@@ -177,7 +182,7 @@ Status MapFilterDb(const RankInput& rank, Part& part) {
   SONDE_RETURN_IF_ERROR(CopyExported(rank, whole->path(), folder.temporary_path(), copied));
   SONDE_RETURN_IF_ERROR(CopyMetadata(importers::FindSpan(rank.path), folder.temporary_path()));
   SONDE_RETURN_IF_ERROR(folder.Commit());
-  part.Rows<Copied>().push_back(std::move(copied));
+  KeepCopied(std::move(copied), rank.options, part);
   return {};
 }
 

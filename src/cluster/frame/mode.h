@@ -19,8 +19,8 @@
 #include <vector>
 
 #include "base/status.h"
+#include "cluster/frame/columns.h"
 #include "cluster/frame/part.h"
-#include "cluster/frame/serial.h"
 #include "cluster/frame/table.h"
 #include "recipes/finding/finding.h"
 #include "recipes/trace/device_view.h"
@@ -36,7 +36,7 @@ struct StepWindow {
   bool operator==(const StepWindow&) const = default;
 };
 
-class Hosts;  // frame/run.h
+class RankReader;  // frame/run.h
 
 // Of the command line, for modes. What a mode does not list in Mode::flags is not given to it.
 struct ModeOptions {
@@ -58,9 +58,14 @@ struct ModeOptions {
   std::vector<std::string> wanted_tables;  // empty: all
   std::string result_folder;               // where results go
   std::string profiling_path;              // -d
-  // Who reads ranks; null: this process does.
-  serial::Own<Hosts*> hosts = {};
+  // Who reads ranks; null: this process does, all of them.
+  columns::Own<RankReader*> reader = {};
   bool has_time_range() const { return !(time_range == StepWindow{}); }
+};
+
+// What a map wrote below the folder of results (Mode::writes_files).
+struct ResultPath {
+  std::string path;
 };
 
 struct RankInput {
@@ -125,7 +130,7 @@ struct Mode {
   std::span<const std::string_view> texts = {};
   std::span<const BookInfo> books = {};  // instead of csv files, in the text form
   // It has no tables: `map` makes files of each rank below ModeOptions::result_folder, which may be
-  // as large as the trace; those of an earlier run of that rank go.
+  // as large as the trace, and keeps a ResultPath of each; those of an earlier run of that rank go.
   bool writes_files = false;
   bool takes_all_steps = false;  // --step_id has no effect, as in msprof-analyze
   // Whether the options can be done, before a rank is read. May be null.

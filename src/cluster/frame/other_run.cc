@@ -14,7 +14,7 @@ Status CheckBaseRun(const ModeOptions& options) {
     return base::InvalidArgumentError(
         "Must specify the --bp parameter: the folder of the base run");
   }
-  if (options.hosts.value != nullptr) return {};  // another process may be the one that sees it
+  if (options.reader.value != nullptr) return {};  // its parts may be all that is here
   return job::FindWholeJob({options.base_path}, {.max_depth = kFolderDepth, .allow = {}}).status();
 }
 
@@ -22,7 +22,7 @@ namespace {
 
 Result<RankChoice> ChoiceOf(const std::string& folder, const std::vector<int32_t>& ranks,
                             const ModeOptions& options) {
-  if (options.hosts.value != nullptr) return options.hosts.value->Choose(folder, ranks);
+  if (options.reader.value != nullptr) return options.reader.value->Choose(folder, ranks);
   SONDE_ASSIGN_OR_RETURN(const job::Job found,
                          job::FindWholeJob({folder}, {.max_depth = kFolderDepth, .allow = {}}));
   return ChooseRanks(found, ranks);

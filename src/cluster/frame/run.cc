@@ -10,6 +10,7 @@
 #include "base/host/parallel.h"
 #include "base/strings.h"
 #include "cluster/frame/facts.h"
+#include "cluster/frame/waits.h"
 #include "importers/import_rows.h"
 #include "job/for_each_trace.h"
 #include "job/open_rows.h"
@@ -98,15 +99,20 @@ class Runner {
          const RunOptions& options)
       : mode_(mode), ranks_(ranks), mode_options_(mode_options), options_(options) {
     needs_ = mode.needs;
+    if (options.waits_of) needs_.waits = false;  // no round of its own
     if (mode_options.step_id >= 0) needs_.tables |= recipes::kTableBit<store::StepRow>;
     for (size_t i = 0; i < ranks.size(); ++i) place_of_trace_[ranks[i].trace.number] = i;
     parts_.resize(ranks.size());
   }
 
   MappedRanks Work() {
-    MapFiles();
-    MapTraces();
     MappedRanks mapped;
+    MapFiles();
+    if (options_.leaves_waits && needs_.waits) {
+      mapped.pending = MapCollectives();
+    } else {
+      MapTraces();
+    }
     for (size_t i = 0; i < ranks_.size(); ++i) {
       if (!parts_[i]) continue;
       mapped.parts.push_back(
@@ -125,12 +131,36 @@ class Runner {
     if (traces.empty()) return;
     const MapOne map = [this](const job::TraceInHand& trace) { return MapTrace(trace); };
     const auto failures = options_.over ? options_.over(traces, needs_, map, ReportClocks())
-                                        : OverFiles(std::move(traces), map);
+                                        : OverFiles(std::move(traces), needs_, map);
     failures_.insert(failures_.end(), failures.begin(), failures.end());
     FailTwins();
   }
 
-  std::vector<job::TraceFailure> OverFiles(std::vector<job::Trace> traces, const MapOne& map) {
+  // Of the traces that are left: what their waits are computed from.
+  std::vector<RankPart> MapCollectives() {
+    std::vector<job::Trace> traces;
+    std::vector<std::optional<Part>> collectives(ranks_.size());
+    for (size_t i = 0; i < ranks_.size(); ++i) {
+      if (!parts_[i] && has_failed_[i] == 0) traces.push_back(ranks_[i].trace);
+    }
+    if (traces.empty()) return {};
+    const MapOne map = [&](const job::TraceInHand& trace) -> Status {
+      KeepArrivals(trace, collectives[place_of_trace_.at(trace.label.trace)].emplace());
+      return {};
+    };
+    const auto failures = OverFiles(std::move(traces), kArrivalNeeds, map);
+    failures_.insert(failures_.end(), failures.begin(), failures.end());
+    std::vector<RankPart> pending;
+    for (size_t i = 0; i < ranks_.size(); ++i) {
+      if (!collectives[i]) continue;
+      pending.push_back(
+          {ranks_[i].number, ranks_[i].trace.source.path, std::move(*collectives[i])});
+    }
+    return pending;
+  }
+
+  std::vector<job::TraceFailure> OverFiles(std::vector<job::Trace> traces,
+                                           const recipes::Needs& needs, const MapOne& map) {
     job::Job job;
     job.traces = std::move(traces);
     std::optional<base::ProgressBar> progress;
@@ -155,7 +185,7 @@ class Runner {
     run.notify = options_.notify;
     auto failures = opened->failures;
     const auto others = job::RunOverTraces(
-        *opened, needs_, run,
+        *opened, needs, run,
         [&](const job::TraceInHand& trace, size_t /*place*/) { return map(trace); });
     failures.insert(failures.end(), others.begin(), others.end());
     if (progress && failures.empty()) progress->Finish();
@@ -163,15 +193,8 @@ class Runner {
   }
 
   job::NoticeSink ReportClocks() const {
-    if (ShowsClocks() || !options_.notify) return {};
-    return [this](std::string_view line) {
-      options_.notify(Concat(line, "; sonde cluster --keep_clocks keeps the clocks"));
-    };
-  }
-
-  // Then the mode itself reports what it found about them.
-  bool ShowsClocks() const {
-    return std::ranges::find(mode_.flags, std::string_view("--keep_clocks")) != mode_.flags.end();
+    if (ShowsClocks(mode_) || !options_.notify) return {};
+    return [this](std::string_view line) { options_.notify(Concat(line, kHowToKeepClocks)); };
   }
 
   // Copies have the outcome of the first.
@@ -223,7 +246,11 @@ class Runner {
   }
 
   Status MapTrace(const job::TraceInHand& trace) {
-    const auto view = trace.View(needs_);
+    auto view = trace.View(needs_);
+    if (options_.waits_of) {
+      const auto waits_ns = options_.waits_of(trace.label.trace);
+      view.waits_ns.assign(waits_ns.begin(), waits_ns.end());
+    }
     SONDE_ASSIGN_OR_RETURN(const StepWindow window, WindowOf(trace.data));
     for (const size_t place : twins_.at(place_of_trace_.at(trace.label.trace))) {
       const RankInput input{.rank = ranks_[place].number,
@@ -311,6 +338,10 @@ int32_t RankOf(const job::Trace& trace) {
   return trace.rank < 0 && job::IsHelper(trace) ? kHelper : trace.rank;
 }
 
+bool ShowsClocks(const Mode& mode) {
+  return std::ranges::find(mode.flags, std::string_view("--keep_clocks")) != mode.flags.end();
+}
+
 // All ranks of a job know it, or none: a few are asked, since one may be damaged.
 int32_t WorldOf(const job::Job& job) {
   constexpr size_t kAsked = 4;
@@ -377,21 +408,26 @@ Result<RankChoice> ChooseRanks(const job::Job& job, const SeenRanks& seen,
   return choice;
 }
 
-Result<MappedRanks> MapRanks(const Mode& mode, const std::vector<Rank>& ranks,
-                             const ModeOptions& mode_options, const RunOptions& options) {
-  if (mode_options.hosts.value != nullptr) {
-    return mode_options.hosts.value->Map(mode, ranks, mode_options);
-  }
-  MappedRanks mapped = Runner(mode, ranks, mode_options, options).Work();
+MappedRanks MapHere(const Mode& mode, const std::vector<Rank>& ranks,
+                    const ModeOptions& mode_options, const RunOptions& options) {
+  return Runner(mode, ranks, mode_options, options).Work();
+}
+
+Result<MappedRanks> OfAny(MappedRanks mapped) {
   if (!mapped.parts.empty()) return mapped;
   return mapped.failures.empty() ? base::NotFoundError("there is no rank")
                                  : mapped.failures.front().why;
 }
 
-Result<RunResult> Run(const Mode& mode, const std::vector<Rank>& ranks,
-                      const ModeOptions& mode_options, const RunOptions& options) {
-  if (mode.check != nullptr) SONDE_RETURN_IF_ERROR(mode.check(mode_options));
-  SONDE_ASSIGN_OR_RETURN(MappedRanks mapped, MapRanks(mode, ranks, mode_options, options));
+Result<MappedRanks> MapRanks(const Mode& mode, const std::vector<Rank>& ranks,
+                             const ModeOptions& mode_options, const RunOptions& options) {
+  if (mode_options.reader.value != nullptr) {
+    return mode_options.reader.value->Map(mode, ranks, mode_options);
+  }
+  return OfAny(MapHere(mode, ranks, mode_options, options));
+}
+
+Result<RunResult> Reduce(const Mode& mode, MappedRanks mapped, const ModeOptions& mode_options) {
   RunResult result;
   result.failures = std::move(mapped.failures);
   for (const RankPart& part : mapped.parts) {
@@ -408,6 +444,13 @@ Result<RunResult> Run(const Mode& mode, const std::vector<Rank>& ranks,
         Concat("without rank ", Listed(result.without), ", where this is missing: ", mode.wants));
   }
   return result;
+}
+
+Result<RunResult> Run(const Mode& mode, const std::vector<Rank>& ranks,
+                      const ModeOptions& mode_options, const RunOptions& options) {
+  if (mode.check != nullptr) SONDE_RETURN_IF_ERROR(mode.check(mode_options));
+  SONDE_ASSIGN_OR_RETURN(MappedRanks mapped, MapRanks(mode, ranks, mode_options, options));
+  return Reduce(mode, std::move(mapped), mode_options);
 }
 
 }  // namespace sonde::cluster

@@ -5,7 +5,9 @@
 // Errors: where no rank gives anything; a rank that fails is in `failures`, and the others count.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -48,6 +50,12 @@ struct SeenRanks {
 Result<RankChoice> ChooseRanks(const job::Job& job, const SeenRanks& seen,
                                const std::vector<int32_t>& wanted);
 
+// Whether the mode itself says which clocks of hosts disagree.
+bool ShowsClocks(const Mode& mode);
+// Behind a line about clocks of another mode.
+inline constexpr std::string_view kHowToKeepClocks =
+    "; sonde cluster --keep_clocks keeps the clocks";
+
 // Goes over traces and returns which failed. `report_clocks` may be empty (job::RunOptions).
 using MapOne = std::function<Status(const job::TraceInHand& trace)>;
 using OverTraces = std::function<std::vector<job::TraceFailure>(
@@ -60,27 +68,39 @@ struct RunOptions {
   bool shows_progress = false;
   // Of who has the traces open already; else they are opened.
   OverTraces over = {};
+  // Of a mode that needs waits (Needs::waits), of ranks that are not all: their collectives become
+  // MappedRanks::pending, instead of what the mode keeps.
+  bool leaves_waits = false;
+  // The waits of a trace, of who knows them already (parts/waits.h).
+  std::function<std::span<const int64_t>(int32_t trace)> waits_of = {};
 };
 
 // Folders below the one that is named, as deep as the reference looks.
 inline constexpr int kFolderDepth = 5;
 
 struct MappedRanks {
-  std::vector<RankPart> parts;  // empty ones among them
+  std::vector<RankPart> parts;         // empty ones among them
+  std::vector<RankPart> pending = {};  // RunOptions::leaves_waits
   std::vector<job::TraceFailure> failures;
 };
+// What came of each of them, in this process.
+MappedRanks MapHere(const Mode& mode, const std::vector<Rank>& ranks,
+                    const ModeOptions& mode_options, const RunOptions& options);
+// An error where nothing came of any.
+Result<MappedRanks> OfAny(MappedRanks mapped);
+// By ModeOptions::reader, else here.
 Result<MappedRanks> MapRanks(const Mode& mode, const std::vector<Rank>& ranks,
                              const ModeOptions& mode_options, const RunOptions& options);
 
-// Several processes that share the work (cluster/machines), for who runs a mode and for modes that
-// look at ranks again. One call at a time. Errors: as those of one process.
-class Hosts {
+// Reads ranks in another way than MapRanks by itself (parts/part_reader.h), for who runs a mode and
+// for modes that look at ranks again. One call at a time. Errors: as those of one process.
+class RankReader {
  public:
-  Hosts() = default;
-  Hosts(const Hosts&) = delete;
-  Hosts& operator=(const Hosts&) = delete;
-  virtual ~Hosts() = default;
-  // Of all traces that any of them sees below `folder`.
+  RankReader() = default;
+  RankReader(const RankReader&) = delete;
+  RankReader& operator=(const RankReader&) = delete;
+  virtual ~RankReader() = default;
+  // Of the traces below `folder`.
   virtual Result<RankChoice> Choose(const std::string& folder,
                                     const std::vector<int32_t>& wanted) = 0;
   // Ranks of such a choice.
@@ -93,6 +113,9 @@ struct RunResult {
   std::vector<job::TraceFailure> failures;
   std::vector<int32_t> without;  // ranks in which there is nothing for the mode
 };
+
+// Puts together what a mode keeps of each rank.
+Result<RunResult> Reduce(const Mode& mode, MappedRanks mapped, const ModeOptions& mode_options);
 
 Result<RunResult> Run(const Mode& mode, const std::vector<Rank>& ranks,
                       const ModeOptions& mode_options, const RunOptions& options);

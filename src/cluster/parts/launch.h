@@ -4,14 +4,17 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
+
+#include "base/status.h"
 
 namespace sonde::cluster {
 
 struct Place {
   int32_t number = 0;
   int32_t count = 1;
-  std::string_view given_by;  // name of the variable with the count
+  std::string_view given_by = {};  // name of the variable with the count
   bool is_shared() const { return count > 1; }
 };
 
@@ -20,5 +23,8 @@ struct Place {
 // steps, srun, have several processes), a shell that a launcher started (its input is a terminal,
 // which launchers give to nobody), a child of a worker of torchrun.
 Place PlaceOfEnvironment();
+
+// "2/8", of --part: the third of eight. Errors: kInvalidArgument.
+Result<Place> ParsePlace(const std::string& text);
 
 }  // namespace sonde::cluster

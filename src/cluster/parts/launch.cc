@@ -1,4 +1,4 @@
-#include "cluster/machines/launch.h"
+#include "cluster/parts/launch.h"
 
 #include <unistd.h>
 
@@ -45,6 +45,18 @@ Place PlaceOfEnvironment() {
   if (const auto place = PlaceIn("PMI_RANK", "PMI_SIZE")) return *place;
   if (!IsStepOfSlurm()) return {};
   return PlaceIn("SLURM_PROCID", "SLURM_STEP_NUM_TASKS").value_or(Place());
+}
+
+Result<Place> ParsePlace(const std::string& text) {
+  constexpr int64_t kMost = 1'000'000;
+  const auto words = base::Split(text, '/');
+  const auto number = base::ParseInt64(words.front());
+  const auto count = base::ParseInt64(words.back());
+  const bool can_be =
+      words.size() == 2 && number && count && *number >= 0 && *number < *count && *count <= kMost;
+  if (can_be) return Place{static_cast<int32_t>(*number), static_cast<int32_t>(*count), "--part"};
+  return base::InvalidArgumentError(base::Concat(
+      "--part must be a number and how many there are, as 0/8 to 7/8, not '", text, "'"));
 }
 
 }  // namespace sonde::cluster
