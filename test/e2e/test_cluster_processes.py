@@ -6,12 +6,12 @@ import shutil
 import signal
 import sqlite3
 import subprocess
-import zipfile
 
 import pytest
+from cluster_results import EIGHT, TEXTS, all_modes, contents, words_of
+from conftest import SONDE
 
-EIGHT = "ascend_pt/synth8_tp_pp_dp"
-TEXTS = "ascend_pt/qwen3_tp1_pp2"
+THOROUGH = os.environ.get("SONDE_THOROUGH") == "1"
 
 
 def process_of(number, count):
@@ -56,44 +56,25 @@ def end_of(process):
     return process.returncode, out, err
 
 
-def contents(folder):
-    """All cells of all tables, and all files that are no database.
-
-    Of a workbook all but when it was made."""
-    found = {}
-    for path in sorted(folder.rglob("*")):
-        name = str(path.relative_to(folder))
-        if path.suffix == ".db":
-            with sqlite3.connect(path) as db:
-                tables = db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
-                for (table,) in tables.fetchall():
-                    found[name, table] = db.execute(f'SELECT * FROM "{table}"').fetchall()
-        elif path.suffix == ".xlsx":
-            with zipfile.ZipFile(path) as book:
-                for part in set(book.namelist()) - {"docProps/core.xml"}:
-                    found[name, part] = book.read(part)
-        elif path.is_file():
-            found[name] = path.read_bytes()
-    return found
-
-
 def ranks_of(shared_data):
     return sorted((shared_data / EIGHT).iterdir())
 
 
-EACH_MODE = [
-    ("all", ()),
-    ("slow_rank", ()),
-    ("module_statistic", ("--export_type", "text")),
-    ("hccl_sum", ("--export_type", "notebook")),
-    ("cluster_time_summary", ()),
-    ("communication_bottleneck", ("--rank_id", "3")),
-    ("collective_skew", ()),
-    ("free_analysis", ()),
-    ("compute_op_sum", ("--rank_list", "1,4,5")),
-    ("export_summary", ()),
-    ("filter_db", ("--min_duration", "20")),
+SAMPLE = [
+    "all",
+    "slow_rank",
+    "module_statistic",
+    "hccl_sum",
+    "communication_bottleneck",
+    "collective_skew",
+    "compute_op_sum",
+    "export_summary",
+    "filter_db",
 ]
+# Each with so many processes; `make test-thorough` takes all.
+SHARES = [(mode, 3) for mode in SAMPLE]
+if THOROUGH:
+    SHARES = [(mode, count) for mode in all_modes(SONDE) for count in (1, 3, 8)]
 
 
 def of_one(text, tmp_path, name):
@@ -120,23 +101,24 @@ def results(folder):
     return found
 
 
-@pytest.mark.parametrize(("mode", "words"), EACH_MODE)
-def test_the_result_is_that_of_one_process(mode, words, shared_data, one, start, tmp_path):
-    options = ("-m", mode, "-d", shared_data / EIGHT, *words)
+@pytest.mark.parametrize(("mode", "count"), SHARES)
+def test_the_result_is_that_of_one_process(mode, count, shared_data, one, start, tmp_path):
+    options = words_of(mode, shared_data / EIGHT)
     printed = one(*options)
-    three = [start(i, 3, *options, "-o", tmp_path / "three") for i in (2, 0, 1)]
-    ends = [end_of(process) for process in three]
-    assert [code for code, _, _ in ends] == [0, 0, 0], ends
-    assert ends[0][1] == ends[2][1] == ""  # the first alone has results
-    assert of_one(ends[1][1], tmp_path, "three") == printed
-    assert results(tmp_path / "three") == results(tmp_path / "one")
+    words = (*options, "-o", tmp_path / "many", "--parts", tmp_path / "parts")
+    ends = [end_of(process) for process in [start(i, count, *words) for i in range(count)]]
+    assert [code for code, _, _ in ends] == [0] * count, ends
+    assert of_one(ends[0][1], tmp_path, "many") == printed
+    assert not any(out for _, out, _ in ends[1:])  # the first alone has results
+    assert results(tmp_path / "many") == results(tmp_path / "one")
 
 
-@pytest.mark.parametrize(("mode", "words"), EACH_MODE[:4])
-def test_the_steps_by_themselves(mode, words, shared_data, one, run_sonde, tmp_path):
+@pytest.mark.parametrize("mode", SAMPLE[:4])
+def test_the_steps_by_themselves(mode, shared_data, one, run_sonde, tmp_path):
     """Map in three shares, shuffle, map again, reduce; a second time nothing is written."""
     ranks = shared_data / EIGHT
-    printed = one("-m", mode, "-d", ranks, *words)
+    _, _, _, _, *words = options = words_of(mode, ranks)
+    printed = one(*options)
     parts = tmp_path / "parts"
     for number in range(3):
         done = run_sonde("cluster", "map", "-m", mode, ranks, "-o", parts, "--part", f"{number}/3")

@@ -154,3 +154,12 @@ def start_cluster(request, environment, tmp_path_factory):
     cluster = kind(environment, workers, tmp_path_factory.mktemp(name))
     yield cluster
     cluster.close()
+
+
+@pytest.fixture(scope="session", name="shared_data")
+def find_shared_data():
+    """Folder with data written by other tools; tests that need it are skipped without."""
+    folder = Path(os.environ.get("SONDE_SHARED_DATA", ROOT.parent / "shared" / "data"))
+    if not folder.is_dir():
+        pytest.skip(f"needs data: there is none at {folder} (SONDE_SHARED_DATA)")
+    return folder

@@ -6,58 +6,15 @@
 import os
 import random
 import shutil
-import sqlite3
 import subprocess
 import threading
-import zipfile
 
 import pytest
+from cluster_results import EIGHT, TEXTS, all_modes, contents, words_of
 from conftest import SONDE, kill
 
 THOROUGH = os.environ.get("SONDE_THOROUGH") == "1"
-EIGHT = "ascend_pt/synth8_tp_pp_dp"
-TEXTS = "ascend_pt/qwen3_tp1_pp2"
-SAMPLE = ["all", "slow_rank", "filter_db"]
-# Those that compare with another file, which these traces have not.
-WITHOUT = {"calibrate_npu_gpu"}
-WORDS = {
-    "module_statistic": ("--export_type", "text"),
-    "hccl_sum": ("--export_type", "notebook"),
-    "communication_bottleneck": ("--rank_id", "3"),
-    "compute_op_sum": ("--rank_list", "1,4,5"),
-    "filter_db": ("--min_duration", "20"),
-}
-
-
-def list_modes():
-    done = subprocess.run([SONDE, "cluster", "--help"], capture_output=True, text=True, check=True)
-    lines = done.stdout.partition("\nModes:\n")[2].partition("\n\n")[0].splitlines()
-    return [line.split()[0] for line in lines if line.startswith("  ")]
-
-
-def modes():
-    if not SONDE.is_file():
-        return SAMPLE
-    return [mode for mode in list_modes() if mode not in WITHOUT] if THOROUGH else SAMPLE
-
-
-def contents(folder):
-    """All cells of all tables and workbooks, and all files that are neither."""
-    found = {}
-    for path in sorted(folder.rglob("*")):
-        name = str(path.relative_to(folder))
-        if path.suffix == ".db":
-            with sqlite3.connect(path) as db:
-                tables = db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
-                for (table,) in tables.fetchall():
-                    found[name, table] = db.execute(f'SELECT * FROM "{table}"').fetchall()
-        elif path.suffix == ".xlsx":
-            with zipfile.ZipFile(path) as book:
-                for part in set(book.namelist()) - {"docProps/core.xml"}:  # when it was made
-                    found[name, part] = book.read(part)
-        elif path.is_file():
-            found[name] = path.read_bytes()
-    return found
+MODES = all_modes(SONDE) if THOROUGH else ["all", "slow_rank", "filter_db"]
 
 
 def run(words, environment, **options):
@@ -85,13 +42,9 @@ def make_both(cluster, environment, tmp_path):
     return both
 
 
-@pytest.mark.parametrize("mode", modes())
+@pytest.mark.parametrize("mode", MODES)
 def test_the_result_is_that_of_one_machine(mode, both, shared_data):
-    folder = shared_data / EIGHT
-    words = WORDS.get(mode, ())
-    if mode in ("cluster_time_compare_summary", "cluster_compare_baseline", "trace_diff"):
-        words = ("--bp", folder)
-    both("-m", mode, "-d", folder, *words)
+    both(*words_of(mode, shared_data / EIGHT))
 
 
 def test_texts_make_texts(both, shared_data):
