@@ -129,7 +129,8 @@ void FillVector(const NestedColumn& column, const Piece& piece, duckdb_vector ve
 
 Status AppendRows(const Connection& connection, const std::vector<NestedColumn>& columns) {
   NestedAppender appender;
-  if (duckdb_appender_create(connection.handle, nullptr, "packed", &appender.handle) == DuckDBError) {
+  if (duckdb_appender_create(connection.handle, nullptr, "packed", &appender.handle) ==
+      DuckDBError) {
     return base::InternalError("the database takes no rows");
   }
   std::vector<duckdb_logical_type> types;

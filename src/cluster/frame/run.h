@@ -71,7 +71,7 @@ struct RunOptions {
   // Of a mode that needs waits (Needs::waits), of ranks that are not all: their collectives become
   // MappedRanks::pending, instead of what the mode keeps.
   bool leaves_waits = false;
-  // The waits of a trace, of who knows them already (parts/waits.h).
+  // The waits of a trace, of who knows them already (frame/waits.h).
   std::function<std::span<const int64_t>(int32_t trace)> waits_of = {};
 };
 
