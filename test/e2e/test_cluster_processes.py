@@ -8,7 +8,7 @@ import sqlite3
 import subprocess
 
 import pytest
-from cluster_results import EIGHT, TEXTS, all_modes, contents, words_of
+from cluster_modes import EIGHT, TEXTS, all_modes, contents, words_of
 from conftest import SONDE
 
 THOROUGH = os.environ.get("SONDE_THOROUGH") == "1"

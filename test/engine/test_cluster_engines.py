@@ -10,7 +10,7 @@ import subprocess
 import threading
 
 import pytest
-from cluster_results import EIGHT, TEXTS, all_modes, contents, words_of
+from cluster_modes import EIGHT, TEXTS, all_modes, contents, words_of
 from conftest import SONDE, kill
 
 THOROUGH = os.environ.get("SONDE_THOROUGH") == "1"
