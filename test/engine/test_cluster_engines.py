@@ -54,10 +54,10 @@ def test_texts_make_texts(both, shared_data):
 
 def many_ranks(shared_data, folder, count):
     """Copies under other numbers: more parts than workers."""
-    spans = sorted((shared_data / EIGHT).iterdir())
+    spans = sorted((shared_data / EIGHT).glob("*_ascend_pt"))
     for number in range(count):
         source = spans[number % len(spans)]
-        own = folder / source.name.replace("node0_", f"node{number}_")
+        own = folder / f"node{number}_{source.name.partition('_')[2]}"
         shutil.copytree(source, own)
         for name in own.rglob("*_[0-9]*.*"):
             if name.name.startswith(("ascend_pytorch_profiler_", "profiler_info_")):
