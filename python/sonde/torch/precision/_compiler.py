@@ -2,7 +2,8 @@
 
 The compiler must see torch's own functions, so wrappers of functions are away. A hook breaks the
 graph in two, which a function that is compiled with ``fullgraph=True`` refuses: of such a one the
-hooks of all modules are away, too, and the modules that it calls are seen from outside only.
+hooks of all modules are away, too, and the modules that it calls are seen from outside only. With
+``"graph": "complete"`` they are always away: graphs say what the modules computed.
 """
 
 import sys
@@ -32,6 +33,9 @@ class _Watch:
             return
         self._has_removed = self._apis.installed
         self._apis.remove(entirely=True)
+        if self._modules.has_graphs:
+            self._has_hidden = self._modules.hide()
+            return
         whole = _whole_function()
         if whole is None:
             return
@@ -80,8 +84,8 @@ def _whole_function() -> "Optional[tuple[Any, Any]]":
 
 
 def watch(apis: Apis, modules: Modules) -> bool:
-    """False where the compiler is not loaded yet: that takes seconds."""
-    if "torch._dynamo" not in sys.modules:
+    """False where the compiler is not loaded yet: that takes seconds, and only graphs need it."""
+    if "torch._dynamo" not in sys.modules and not modules.has_graphs:
         return False
     from torch._dynamo.callback import callback_handler
 

@@ -18,6 +18,7 @@ FILE_TASKS = ("tensor", "statistics", "structure", "nan_check", "diff_check", *M
 LEVELS = ["L0", "L1", "L2", "mix", "debug"]
 SUMMARY_MODES = ["statistics", "md5", "xor"]
 DATA_MODES = ["all", "input", "output", "forward", "backward"]
+GRAPHS = ["complete"]
 RISK_LEVELS = ["CORE", "FOCUS", "ALL"]
 _MAX_NUMBER = 1000000
 _MAX_NAME = 255  # bytes, of a file
@@ -52,6 +53,7 @@ class Config:
     load: Optional[dict] = None
     weights: bool = False  # of a server, before they are packed
     requests: Optional[dict] = None  # of a server, see sonde/vllm/_requests.py
+    graph: Optional[str] = None  # "complete": also of modules in compiled code
     custom_op_namespaces: "list[str]" = field(default_factory=lambda: ["_C_ascend"])
 
     overflow_nums: int = 1
@@ -262,6 +264,8 @@ def _read_common(content: dict, config: Config) -> None:
         config.risk_level = _choice(risk, "risk_level", RISK_LEVELS) if risk else "ALL"
     if content.get("custom_op_namespaces") is not None:
         config.custom_op_namespaces = _text_list(content, "custom_op_namespaces")
+    if content.get("graph") is not None:
+        config.graph = _choice(content["graph"], "graph", GRAPHS)
     if content.get("load") is not None:
         config.load = _load.check(content["load"], number_list)
     config.requests = content.get("requests")
@@ -351,6 +355,7 @@ def _check_together(config: Config) -> None:
     if config.task == "exception_dump":
         raise _errors.refuse("task exception_dump is for MindSpore only")
     _check_bench(config)
+    _check_graph(config)
     if config.task == "structure" and config.level not in ("L0", "mix"):
         _errors.warning(
             f"When the task is set to structure, the level should be L0 or mix, "
@@ -392,6 +397,26 @@ def _check_together(config: Config) -> None:
         config.tensor_list = []
     if not config.dump_path and not _loads_only(config):
         raise _errors.refuse("The dump_path not found.")
+
+
+def _check_graph(config: Config) -> None:
+    """Compiled code gives statistics of its modules, and nothing else."""
+    if config.graph is None:
+        return
+    others = {
+        f"the task {config.task}": config.task != "statistics",
+        f"the level {config.level}": config.level not in ("L0", "mix"),
+        f"the summary_mode {config.summary_mode}": config.summary_mode != "statistics",
+        "slice": bool(config.slices),
+        "request_id": config.request_id is not None,
+        "tensor_list": bool(config.tensor_list),
+    }
+    wrong = [name for name, is_there in others.items() if is_there]
+    if wrong:
+        raise _errors.refuse(
+            f'"graph": "{config.graph}" does not go with {", ".join(wrong)}: it records statistics '
+            "of whole outputs (task statistics, level L0 or mix)"
+        )
 
 
 def _check_bench(config: Config) -> None:

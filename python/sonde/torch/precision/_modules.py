@@ -11,7 +11,7 @@ from sonde.torch.precision._collector import Collector
 from sonde.torch.precision._forward import StandIn
 from sonde.torch.precision._hooks import Hook, Hung, make_node
 from sonde.torch.precision._leads import Leads
-from sonde.torch.precision._whole_graph import inside_whole_graphs, warn_of_compiled
+from sonde.torch.precision._whole_graph import inside_whole_graphs, unwrapped, warn_of_compiled
 
 # Gradients that nobody wants before their hooks are taken away; putting them back costs more.
 _IDLE_GRADIENTS = 1000
@@ -86,6 +86,10 @@ class Modules:
         self._handles: list[Any] = []  # of hooks and stand-ins
         self._is_paused = False  # they are taken off
         self.closed: set[int] = set()  # ids of modules in graphs that were reported
+        # Compiled modules are seen from inside, by their graphs: none is closed, and what torch
+        # puts around one is no part of its name.
+        self.has_graphs = False
+        self._named: dict[int, tuple[weakref.ref, str]] = {}  # prefixes, by the modules' ids
         self._models: dict[int, Any] = {}  # lists of models, whose ids stay theirs so
         self.prefixes: set[str] = set()  # that entries of modules begin with
         # Parameters that are hooked, by the prefixes of their modules: several models may share
@@ -122,6 +126,16 @@ class Modules:
         for index, model in enumerate(models if several else [models]):
             lead = f"{index}." if several else ""
             self._attach_model(model, lead)
+
+    def prefix_of(self, number: int) -> Optional[str]:
+        """What names of a module's entries begin with, by its ``id()``."""
+        module, prefix = self._named.get(number, (None, None))
+        return prefix if module is not None and module() is not None else None
+
+    def next_name(self, prefix: str) -> str:
+        """Of the forward call that begins."""
+        number = next(self._counts.setdefault(prefix, itertools.count()))
+        return f"{prefix}.forward.{number}"
 
     def pause(self) -> None:
         """Takes all hooks off until ``resume()``, but not in the middle of a call."""
@@ -176,16 +190,16 @@ class Modules:
         return ""
 
     def _attach_model(self, model: Any, lead: str) -> None:
-        everything = list(model.named_modules())
+        everything = unwrapped(model) if self.has_graphs else list(model.named_modules())
         lead = lead or self._lead_of(model, everything)
         skipped = (1, len(everything) - 1) if "verl" in sys.modules else ()
-        closed = inside_whole_graphs(everything)
+        closed = set() if self.has_graphs else inside_whole_graphs(everything)
         self.closed |= closed
         for number, (name, module) in enumerate(everything):
             self._let_go(id(module))
-            if module is model or id(module) in self._hooked or id(module) in closed:
+            if not name or id(module) in self._hooked or id(module) in closed:
                 continue
-            if id(getattr(module, "_orig_mod", None)) not in closed:
+            if id(getattr(module, "_orig_mod", None)) not in closed and not self.has_graphs:
                 warn_of_compiled(module, name)
             if isinstance(module, self.torch.jit.ScriptModule):
                 _errors.warning(
@@ -205,7 +219,7 @@ class Modules:
             prefix = f"Module.{lead}{name}.{type(module).__name__}"
             before, after = self.hook(module, prefix)
             self._handles += (Hung(before), Hung(after, first=True))
-            if self.collector.config.hidden_modules and self._hides(module):
+            if self.collector.config.hidden_modules and self.is_hidden(module):
                 self._handles.append(StandIn(self, module, prefix))
         if self.separates_models:
             self._attach_own(model)
@@ -259,13 +273,14 @@ class Modules:
         if forgets:
             weakref.finalize(thing, self._hooked.discard, number).atexit = False
 
-    def _hides(self, module: Any) -> bool:
+    def is_hidden(self, module: Any) -> bool:
         """Whether a model has a call of its own, which may pass by all hooks."""
         return type(module).__call__ is not self.torch.nn.Module.__call__
 
     def hook(self, module: Any, prefix: str) -> Any:
         """Hooks one module under the name that its entries begin with; gives both handles."""
         self.prefixes.add(prefix)
+        self._named[id(module)] = (weakref.ref(module), prefix)
         with_backward = True
         if len(module._backward_hooks) > 0 and module._is_full_backward_hook is False:
             _errors.warning(
@@ -294,8 +309,7 @@ class Modules:
             return None
         changed = None
         try:
-            number = next(self._counts.setdefault(prefix, itertools.count()))
-            name = f"{prefix}.forward.{number}"
+            name = self.next_name(prefix)
             if loader is not None:
                 changed = loader.replace(name, args, kwargs)
                 args, kwargs = changed or (args, kwargs)
@@ -303,6 +317,7 @@ class Modules:
                 collector.module_begins(name, args, kwargs)
                 backward = None
                 if with_backward:
+                    number = name.rpartition(".")[2]
                     backward = _Backward(self, f"{prefix}.backward.{number}")
                     hooked = self._through(args, backward.ends)
                     if hooked is not None:

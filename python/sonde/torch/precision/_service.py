@@ -7,7 +7,7 @@ import atexit
 import os
 from typing import Any, Optional
 
-from sonde.torch.precision import _compiler, _config, _errors, _unmatched
+from sonde.torch.precision import _compiler, _config, _errors, _graph_complete, _unmatched
 from sonde.torch.precision._apis import Apis
 from sonde.torch.precision._collector import Collector
 from sonde.torch.precision._errors import ProbeError
@@ -65,6 +65,9 @@ class Service(_errors.Loud):
         self._compiler_is_watched = False
         self.apis.use(self.collector)
         self.modules.collector = self.collector
+        if config.graph == "complete":
+            self.modules.has_graphs = True
+            _graph_complete.watch().service = self
         if config.level in WITH_APIS:
             self.apis.install()
             self.apis.add_listed_customs()
@@ -83,6 +86,11 @@ class Service(_errors.Loud):
     def current_iter(self) -> int:
         """The same, by the name that frameworks know."""
         return self.step_number
+
+    @property
+    def graphs(self) -> int:
+        """Compiled graphs that say what their modules computed."""
+        return _graph_complete.watch().graphs
 
     @property
     def rests(self) -> bool:

@@ -29,6 +29,9 @@ class Ended(Protocol):
     watched: "set[int]"
 
     @property
+    def graphs(self) -> int: ...
+
+    @property
     def step_number(self) -> int: ...
 
     @property
@@ -65,6 +68,11 @@ def report(service: Ended) -> None:
     if is_recorded and config.level != "debug":
         _warn_of_names(service)
     _warn_of_namespaces(service)
+    if is_recorded and config.graph is not None and service.graphs == 0:
+        _errors.warning(
+            f'"graph": "{config.graph}": torch compiled no graph with modules by Inductor after '
+            "the debugger was made; the modules that Python called are recorded"
+        )
     if service.loader is not None:
         service.loader.warn_of_unmatched(service.step_number)
 

@@ -10,11 +10,27 @@ from typing import Any
 
 from sonde.torch.precision import _errors
 
+_WRAPPER = "_orig_mod"
+
+
+def _is_wrapper(module: Any) -> bool:
+    """Whether ``torch.compile`` put this module around another one."""
+    return type(module).__name__ == "OptimizedModule"
+
+
+def unwrapped(model: Any) -> list[tuple[str, Any]]:
+    """``named_modules()`` as if nothing were compiled."""
+    return [
+        (".".join(step for step in name.split(".") if step != _WRAPPER), module)
+        for name, module in model.named_modules()
+        if not _is_wrapper(module)
+    ]
+
 
 def warn_of_compiled(module: Any, name: str) -> None:
     """Warns that a compiled module is seen in part."""
     is_compiled = getattr(module, "_compiled_call_impl", None) is not None
-    if is_compiled or type(module).__name__ == "OptimizedModule":
+    if is_compiled or _is_wrapper(module):
         _errors.warning(
             f"{name} is compiled (torch.compile): its inside is recorded in part. Calls that "
             "the compiler puts together are no entries; run without it for all of them."
@@ -26,7 +42,7 @@ def inside_whole_graphs(modules: list[tuple[str, Any]]) -> set[int]:
     of each graph in a line."""
     closed: set[int] = set()
     for name, module in modules:
-        is_wrapped = type(module).__name__ == "OptimizedModule"  # then it is called as a module
+        is_wrapped = _is_wrapper(module)  # then it is called as a module
         if not _is_whole_graph(module, is_wrapped):
             continue
         closed.update(id(inside) for inside in module.modules() if inside is not module)
