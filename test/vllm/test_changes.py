@@ -19,6 +19,7 @@ from types import SimpleNamespace
 import pytest
 import shaped
 from sonde._seams import FAILED, _part
+from sonde.torch.precision import _graph_complete
 from sonde.vllm import _dump, _front_end, _marks, _server
 from sonde.vllm._collections import Collections
 from sonde.vllm._loop_lag import LoopLag
@@ -249,9 +250,12 @@ def test_the_plug_in_without_its_switch_changes_nothing(words, watches):
     assert done.stdout.split() == [str(not watches), str(watches), "False"]
 
 
-def test_a_dump_of_a_compiled_model_says_what_is_missing(tmp_path, capsys):
-    additional = {"dump_config": {"task": "statistics", "dump_path": str(tmp_path)}}
-    for is_eager in (True, False):
+def test_a_dump_of_a_compiled_model_says_what_is_missing(tmp_path, capsys, monkeypatch):
+    watched = []
+    monkeypatch.setattr(_graph_complete, "watch", lambda: watched.append("graphs"))
+    settings = {"task": "statistics", "level": "L0", "dump_path": str(tmp_path)}
+    for more, is_eager in (({}, True), ({}, False), ({"graph": "complete"}, False)):
+        additional = {"dump_config": {**settings, **more}}
         config = SimpleNamespace(
             additional_config=additional, model_config=SimpleNamespace(enforce_eager=is_eager),
             compilation_config=SimpleNamespace(mode=3),
@@ -261,8 +265,21 @@ def test_a_dump_of_a_compiled_model_says_what_is_missing(tmp_path, capsys):
             for seam in _dump.seams():
                 seam.install()
             host.GPUModelRunner(config, "cpu")
-        reported = capsys.readouterr().err.count("start the server with --enforce-eager")
-        assert reported == (not is_eager)
+        reported = capsys.readouterr().err
+        assert reported.count("start the server with --enforce-eager") == (
+            not is_eager and not more
+        )
+        assert reported.count('or put "graph": "complete" into') == (not is_eager and not more)
+        assert watched == (["graphs"] if more else [])
+
+
+def test_graphs_with_statistics_are_compiled_again(tmp_path, monkeypatch):
+    monkeypatch.setenv("VLLM_DISABLE_COMPILE_CACHE", "")  # put back in the end
+    del os.environ["VLLM_DISABLE_COMPILE_CACHE"]
+    for more, value in (({}, None), ({"graph": "complete"}, "1")):
+        content = {"level": "L0", "dump_path": str(tmp_path), **more}
+        _dump._check_use(_dump.read_config({"dump_config": content}))
+        assert os.environ.get("VLLM_DISABLE_COMPILE_CACHE") == value
 
 
 def http(status, reported, method="POST"):

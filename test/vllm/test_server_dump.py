@@ -210,3 +210,23 @@ def test_compiled_model_is_reported(vllm_python, model, installed, tmp_path):
         assert "start the server with --enforce-eager" in server.log.read_text()
     (step,) = (tmp_path / "dump").iterdir()
     assert read(step / "rank0")["data"]
+
+
+@pytest.mark.skipif(not IS_THOROUGH, reason="with SONDE_THOROUGH=1: the model is compiled")
+def test_compiled_model_is_dumped_by_its_graph(vllm_python, model, installed, tmp_path):
+    outputs = {}
+    ways = {"eager": ("--enforce-eager", {}),
+            "compiled": ("--no-enforce-eager", {"graph": "complete"})}  # fmt: skip
+    for name, (option, more) in ways.items():
+        (tmp_path / name).mkdir()
+        config = settings(tmp_path / name, level="L0", **more)
+        options = [option, "--dtype", "float32"]
+        with start(vllm_python, model, tmp_path / name, config, installed, options) as server:
+            server.ask(PROMPT, 1)
+        data = read(tmp_path / name / "dump" / "step0" / "rank0")["data"]
+        outputs[name] = {key: entry["output"] for key, entry in data.items()}
+    assert len(outputs["eager"]) == MODULES and set(outputs["compiled"]) == set(outputs["eager"])
+    for key, expected in outputs["eager"].items():
+        for record, other in zip(outputs["compiled"][key], expected, strict=True):
+            if other is not None:
+                assert math.isclose(record["Norm"], other["Norm"], rel_tol=1e-5), key

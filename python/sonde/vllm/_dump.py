@@ -18,7 +18,8 @@ from sonde.vllm._requests import Selection, read_order
 
 _COMPILED = (
     "the model runs compiled: nothing calls its modules and functions one by one, and only what is "
-    "around them is dumped; start the server with --enforce-eager"
+    'around them is dumped; start the server with --enforce-eager, or put "graph": "complete" '
+    "into the configuration of the dump"
 )
 
 _is_watching = False
@@ -116,6 +117,9 @@ def _check_use(config: Any) -> None:
     Scope(config)
     if config.dump_path:
         _config.check_folder(config.dump_path)
+    if config.graph is not None:
+        # vLLM takes compiled code by settings of its own that do not know of ours.
+        os.environ.setdefault("VLLM_DISABLE_COMPILE_CACHE", "1")
 
 
 def _made(self: Any, vllm_config: Any, *_: Any, **__: Any) -> None:
@@ -165,7 +169,9 @@ class Dumper:
         self._has_failed = False
         self._skipped = 0
         self._is_compiled = is_compiled = _configuration.is_compiled(vllm_config)
-        if is_compiled:
+        if is_compiled and config.graph is not None:
+            _watch_graphs()
+        elif is_compiled:
             _report.log(_COMPILED, error=True)
         control = os.environ.get("SONDE_CONTROL")
         if config.requests is not None or control:
@@ -255,6 +261,13 @@ class Dumper:
         if self._service is not None:
             self._service.rest()
         _report.log(f"the dump of this server ends here: {problem}", error=True)
+
+
+def _watch_graphs() -> None:
+    """Before the model is compiled; what records comes later."""
+    from sonde.torch.precision import _graph_complete
+
+    _graph_complete.watch()
 
 
 def _rank_of(parallel: Any) -> Optional[int]:
