@@ -107,16 +107,26 @@ class _Watch:
             service = self.service
             if service is None or not service.modules.on:
                 return compiled(*args, **kwargs)[:-1]
-            is_boxed = len(args) == 1 and isinstance(args[0], list)  # which the callee empties
-            sizes = sizes_of(plan, args[0] if is_boxed else args) if plan.symbols else {}
+            sizes = _sizes_before(service, plan, args)
             results = compiled(*args, **kwargs)
-            _record(service, plan, sizes, results[-1])
+            if sizes is not None:
+                _record(service, plan, sizes, results[-1])
             return results[:-1]
 
         functools.update_wrapper(read, compiled)
         if hasattr(compiled, "serialize"):  # who keeps compiled code asks for it
             read.serialize = compiled.serialize  # type: ignore[attr-defined]
         return read
+
+
+def _sizes_before(service: Any, plan: Plan, args: tuple) -> "Optional[dict[Any, int]]":
+    """The sizes that vary; None where they cannot be found. The callee may empty its arguments."""
+    try:
+        is_boxed = len(args) == 1 and isinstance(args[0], list)
+        return sizes_of(plan, args[0] if is_boxed else args)
+    except Exception as problem:  # noqa: BLE001: the boundary to the user's program
+        service.collector.failed(problem)
+        return None
 
 
 def _record(service: Any, plan: Plan, sizes: "dict[Any, int]", table: Any) -> None:
