@@ -102,12 +102,12 @@ class Server:
         errors = list(filter(is_error, lines[:-count]))
         return "\n".join([*errors[:count], "...", *lines[-count:]])
 
-    def call(self, path, body=None, post=False, timeout=300):
+    def call(self, path, body=None, post=False, timeout=300, headers=None):
         """Status and text of a request; ``body`` is sent as JSON."""
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(
             f"http://127.0.0.1:{self.port}{path}", data=data if data or not post else b"",
-            headers={"Content-Type": "application/json"},
+            headers={"Content-Type": "application/json", **(headers or {})},
         )  # fmt: skip
         try:
             with urllib.request.urlopen(request, timeout=timeout) as answer:

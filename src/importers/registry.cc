@@ -31,7 +31,7 @@ namespace {
 constexpr std::array kImporters = {
     Importer{.name = "server",
              .what = "sessions of a server",
-             .version = 10,
+             .version = 11,
              .recognises = IsServerSession,
              .rank = ServerSessionRank,
              .stamp = ServerSessionStamp,
@@ -42,7 +42,7 @@ constexpr std::array kImporters = {
              .parts = ServerSessionParts},
     Importer{.name = "capture",
              .what = "captures of Sonde",
-             .version = 14,
+             .version = 15,
              .recognises = IsCapture,
              .rank = CaptureRank,
              .stamp = CaptureStamp,

@@ -286,6 +286,8 @@
   C(max_tokens, Opt, "", "limit of output tokens that it set", "serving, front-end recorded")    \
   C(sampling, Name, "JSON", "temperature, top_p, top_k, n, seed", "serving, front-end recorded") \
   C(lora, Name, "", "its LoRA adapter", "serving, front-end recorded")                           \
+  C(traceparent, Name, "", "trace and span of its client", "serving, front-end recorded")        \
+  C(x_request_id, Name, "", "that header; long ones are cut", "serving, front-end recorded")     \
   C(preemptions, Int32, "", "times it was put back into the queue", "serving")                   \
   C(finish_reason, Name, "", "stop, length, abort, engine died, refused: 400 ...; NULL: no end", \
     "serving")                                                                                   \

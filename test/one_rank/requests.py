@@ -186,6 +186,32 @@ def test_the_page_shows_them(four, rows):
     assert "1 passed" in done.stdout
 
 
+def test_headers_of_the_client(server, rows):
+    """By what a client finds its request, on both routes; what it sent to do harm is not there."""
+    traceparents = [f"00-{n:032x}-{n:016x}-01" for n in (1, 2)]
+    hostile = {"traceparent": "00-' OR 1=1 --", "x-request-id": "<b>" + "x" * 4000}
+    chat = [{"role": "user", "content": "import "}]
+    asked = {"model": "tiny", "max_tokens": 4, "temperature": 0, "ignore_eos": True}
+
+    def work():
+        for path, body, headers in (
+            ("/v1/completions", {"prompt": "import "},
+             {"traceparent": traceparents[0], "x-request-id": "order 66"}),
+            ("/v1/chat/completions", {"messages": chat}, {"traceparent": traceparents[1]}),
+            ("/v1/completions", {"prompt": "import "}, hostile),
+            ("/v1/completions", {"prompt": "import "}, {}),
+        ):  # fmt: skip
+            status, text = server.call(path, {**asked, **body}, headers=headers)
+            assert status == 200, text
+
+    session = profiled(server, work).folder
+    found = rows(session, "SELECT name, traceparent, x_request_id FROM request ORDER BY ts")
+    assert [row["traceparent"] for row in found] == [*traceparents, None, None]
+    request_ids = [row["x_request_id"] for row in found]
+    assert request_ids == ["order 66", None, "<b>" + "x" * 124 + "…", None]
+    assert all(row["name"] for row in found)
+
+
 def test_session_after_session(server, rows):
     """The first is as whole as the last, and each knows its own requests only."""
     count = 10 if os.environ.get("SONDE_THOROUGH") == "1" else 4

@@ -17,6 +17,7 @@ from one_rank.programs import *  # noqa: F403
 from one_rank.fates import *  # noqa: F403
 # isort: on
 
+CHAT = ["--chat-template", "{% for one in messages %}{{ one['content'] }}{% endfor %}"]
 ROOM_FOR_LONG = ["--max-model-len", 16384, "--hf-overrides", '{"max_position_embeddings": 16384}']
 
 
@@ -27,7 +28,8 @@ def serve(sonde, vllm_python, model, tmp_path_factory):
     (folder / "profile").mkdir()
     launcher = [sonde, "run", "--profile-level", "level1", "--profile-record-shapes",
                 "--profile-save-path", folder / "profile", "--"]  # fmt: skip
-    options = ["--max-num-seqs", 2, *ROOM_FOR_LONG, "--middleware", "stream_times.StreamTimes"]
+    options = ["--max-num-seqs", 2, *ROOM_FOR_LONG, *CHAT,
+               "--middleware", "stream_times.StreamTimes"]  # fmt: skip
     environment = {"PYTHONPATH": str(Path(__file__).parent), "STREAM_TIMES": str(folder / "times")}
     with Server(vllm_python, model, folder / "log", launcher, options=options,
                 environment=environment) as server:  # fmt: skip

@@ -38,13 +38,15 @@ function tables(zero: number): [RegExp, string, Row[]][] {
       8,
       id % 9 ? 0 : 1,
       "length",
+      id === 3 ? "order <b>66</b>" : null,
+      null,
     ]);
     for (let i = 0; i < 8; ++i) tokens.push([id, first + i * 10 * MS]);
   }
   for (let i = 0; i < 30; ++i)
     steps.push([i, 0, 0, zero + i * 10 * MS, 9 * MS, i % 3, 12, 4, 4, 5, i % 4, i / 60, 4, 0]);
   const requestNames =
-    "request_id name engine slice_id ts dur queued_ts scheduled_ts first_token_ts last_token_ts ttft_ns tpot_ns prompt_tokens cached_tokens output_tokens preemptions finish_reason";
+    "request_id name engine slice_id ts dur queued_ts scheduled_ts first_token_ts last_token_ts ttft_ns tpot_ns prompt_tokens cached_tokens output_tokens preemptions finish_reason x_request_id traceparent";
   return [
     [/count\(\*\) FROM request$/, "count", [[40]]],
     [/request_id, name, engine.*FROM request LEFT JOIN/, requestNames, requests],
@@ -118,6 +120,8 @@ it("leads from the requests to the operators of a step", async () => {
     await page.getByTestId("request-path").getByText("event loop").waitFor();
     await page.locator("[data-request='3']").click();
     await expect.poll(() => page.getByTestId("request-others").innerText()).toContain("cmpl-7 · 9.000 ms");
+    // Text of a client is text.
+    await expect.poll(() => page.getByTestId("x-request-id").innerText()).toBe("x-request-id order <b>66</b>");
     await page.getByTestId("request-steps").getByRole("button").nth(1).click();
     await page.getByTestId("step-ranks").waitFor();
     await expect.poll(() => page.getByTestId("step-ranks").innerText()).toMatch(/Engine step 4[^]*Rank 0[^]*Rank 1/);

@@ -169,7 +169,7 @@ def _record_known(native: _native.Recorder, engine: Engine, scheduler: Any) -> N
 def _record_request(native: _native.Recorder, request: Any, is_queued: bool) -> None:
     """A request that is queued now, or was before the recording."""
     facts = {
-        "request": request.request_id,
+        "request": _marks.shown_name(request.request_id),
         "key": _marks.request_key(request.request_id),
         "age_ns": _marks.age_ns(request),
         "prompt_tokens": int(request.num_prompt_tokens),

@@ -14,7 +14,7 @@ from typing import Any, Optional
 
 from sonde import _native, _report
 from sonde._seams import Around, AsyncAround, Part, Seam
-from sonde.vllm import _capture, _marks, _session, _status
+from sonde.vllm import _capture, _http_headers, _marks, _session, _status
 from sonde.vllm._capture import ProcessCapture, analyse, trace_folder
 from sonde.vllm._loop_lag import LoopLag
 from sonde.vllm._routes import ProfileRoutes
@@ -32,12 +32,14 @@ _current: "contextvars.ContextVar[Optional[_HttpRequest]]" = contextvars.Context
 class _HttpRequest:
     """One call of the API: its requests in the engine are known once the prompt is tokenized."""
 
-    def __init__(self, native: _native.Recorder, receive: Any = None) -> None:
+    def __init__(self, native: _native.Recorder, scope: Any, receive: Any = None) -> None:
         self._arrival_ns = time.monotonic_ns()
         #: What its client had waited for the loop before.
         self.waited_ns = lag.waited_ns(receive)
         self.range = _marks.start(native, "request")
         self.keys: list[int] = []
+        #: By what its client finds it again.
+        self.headers = _http_headers.facts_of(scope)
 
     def age_ns(self) -> int:
         """Time since its arrival."""
@@ -56,7 +58,7 @@ class RequestTimes:
         if native is None or is_profiling or scope.get("method") != "POST":
             await self._app(scope, receive, send)
             return
-        request = _HttpRequest(native, receive)
+        request = _HttpRequest(native, scope, receive)
         token = _current.set(request)
         streams = False
 
@@ -101,7 +103,7 @@ def _record_refused(request: _HttpRequest, status: int) -> None:
     key = _marks.request_key(name)
     request.keys.append(key)
     facts = {"request": name, "key": key, "age_ns": request.age_ns(), "range": request.range}
-    _marks.mark(native, "request arrived", facts)
+    _marks.mark(native, "request arrived", {**facts, **request.headers})
     _marks.mark(native, "request ended", {"key": key, "reason": f"refused: {status}"})
 
 
@@ -218,7 +220,7 @@ def _record_arrival(native: _native.Recorder, request: Any) -> None:
     key = _marks.request_key(request.request_id)
     http = _current.get()
     facts = {
-        "request": request.request_id,
+        "request": _marks.shown_name(request.request_id),
         "key": key,
         "age_ns": _marks.age_ns(request) if http is None else http.age_ns(),
         "prompt_tokens": len(request.prompt_token_ids or ()),
@@ -227,6 +229,7 @@ def _record_arrival(native: _native.Recorder, request: Any) -> None:
         http.keys.append(key)
         facts["range"] = http.range
         facts["waited_ns"] = http.waited_ns
+        facts.update(http.headers)
     facts.update(_settings_of(request))
     _marks.mark(native, "request arrived", facts)
 

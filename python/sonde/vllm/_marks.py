@@ -13,12 +13,14 @@ import time
 from typing import Any, Optional, Union
 
 from sonde import _native
+from sonde.vllm import _http_headers
 
 DOMAIN = "sonde.serving"
 
 _STEP_BITS = 40
 _keys: dict[str, int] = {}
 _KEPT_KEYS = 10000
+_LONGEST_NAME = 200  # characters
 _TEXT_PART = 1500  # bytes; an argument set holds 2048
 
 
@@ -40,6 +42,12 @@ def request_key(name: str) -> int:
         key = int.from_bytes(digest, "little") >> 1 or 1
         _keys[name] = key
     return key
+
+
+def shown_name(name: str) -> str:
+    """Its id as it is recorded: a client may choose it (``x-request-id``), as long as it likes, and
+    what does not fit into an argument set would be lost."""
+    return _http_headers.shortened(name, _LONGEST_NAME)
 
 
 def age_ns(request: Any) -> int:
@@ -129,7 +137,8 @@ def texts(native: _native.Recorder, what: str, request: str, text: Optional[str]
     data = (text or "").encode("utf-8", "replace")
     for part, begin in enumerate(range(0, len(data), _TEXT_PART)):
         piece = data[begin : begin + _TEXT_PART].decode("utf-8", "replace")
-        mark(native, f"request {what}", {"request": request, "part": part, what: piece})
+        facts = {"request": shown_name(request), "part": part, what: piece}
+        mark(native, f"request {what}", facts)
 
 
 def mark(native: _native.Recorder, name: str, facts: dict[str, Any]) -> None:

@@ -65,6 +65,8 @@ struct RequestFact {
   int64_t max_tokens = -1;
   std::string sampling;  // JSON object
   std::string lora;
+  std::string traceparent;   // headers of HTTP
+  std::string x_request_id;  // the same
   int32_t slice_id = -1;
   bool is_queued = false;  // at this moment; else the engine had it before the recording
 };

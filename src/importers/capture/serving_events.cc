@@ -143,6 +143,8 @@ class Finder {
       if (key == "request") fact.name = text;
       if (key == "reason") fact.reason = text;
       if (key == "lora") fact.lora = text;
+      if (key == "traceparent") fact.traceparent = text;
+      if (key == "x-request-id") fact.x_request_id = text;
       return;
     }
     if (std::find(std::begin(kSampling), std::end(kSampling), key) != std::end(kSampling)) {

@@ -115,6 +115,8 @@ class Builder {
     row.max_tokens = fact.max_tokens;
     if (!fact.sampling.empty()) row.sampling = names_.Intern(fact.sampling);
     if (!fact.lora.empty()) row.lora = names_.Intern(fact.lora);
+    if (!fact.traceparent.empty()) row.traceparent = names_.Intern(fact.traceparent);
+    if (!fact.x_request_id.empty()) row.x_request_id = names_.Intern(fact.x_request_id);
   }
 
   // At the begin of a recording the engine names the requests that it has, with no moment of

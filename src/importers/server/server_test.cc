@@ -24,6 +24,7 @@ using testing::CaptureBuilder;
 constexpr int64_t kEpochNs = 1'700'000'000'000'000'000;  // tick t is 1 ns later
 constexpr uint8_t kDomain = 1;
 constexpr uint64_t kRequest = 12345;
+constexpr const char* kTraceparent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 constexpr uint64_t kStep = (uint64_t{1} << 40U) | 7;  // step 7 of engine 0
 
 class Process {
@@ -113,6 +114,8 @@ class ServerSession : public ::testing::Test {
                  .Double(api.Name("temperature"), 0.5)
                  .Int(api.Name("seed"), 3)
                  .Text(api.Name("lora"), "fine")
+                 .Text(api.Name("traceparent"), kTraceparent)
+                 .Text(api.Name("x-request-id"), "order 66")
                  .Int(api.Name("range"), 5));
     api.Flow(RecordKind::kFlowIn, 60'500, "sonde.token 1", kRequest);
     api.Range("output", 60'000, 61'000);
@@ -272,7 +275,11 @@ TEST_F(ServerSession, RequestHasItsSamplingAndItsPreviousTokens) {
   EXPECT_EQ(Number(*store,
                    "SELECT count(*) FROM request WHERE loop_lag_ns = 700 AND max_tokens = 16 AND "
                    "lora = 'fine' AND sampling = '{\"temperature\":0.5,\"seed\":3}' AND "
+                   "x_request_id = 'order 66' AND "
                    "drafted_tokens IS NULL AND accepted_tokens IS NULL"),
+            1);
+  EXPECT_EQ(Number(*store, std::string("SELECT count(*) FROM request WHERE traceparent = '") +
+                               kTraceparent + "'"),
             1);
   EXPECT_EQ(Number(*store,
                    "SELECT count(*) FROM metadata WHERE key = 'recording_begin_ns' AND value = '" +

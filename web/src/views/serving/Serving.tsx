@@ -296,6 +296,23 @@ function Path({ trace, request }: { trace: number; request: number }) {
   return <DataTable name="request-path" answer={table} trace={trace} sql={sql} testId="request-path" />;
 }
 
+/** By what the client of a request finds it in its own logs and traces. */
+function ClientIds({ request }: { request: Request }) {
+  const ids = [
+    ["x-request-id", request.clientId],
+    ["traceparent", request.traceparent],
+  ].filter(([, id]) => id !== "");
+  return (
+    <>
+      {ids.map(([header, id]) => (
+        <span key={header} className="muted" data-testid={header}>
+          {header} <code>{id}</code>
+        </span>
+      ))}
+    </>
+  );
+}
+
 /** The engine steps of a request; of a step what each rank did. */
 function OneRequest({ trace, request, onClose }: { trace: number; request: Request | null; onClose: () => void }) {
   const { actions, t } = useApp();
@@ -316,6 +333,7 @@ function OneRequest({ trace, request, onClose }: { trace: number; request: Reque
             {request ? t("serving.tokens", request.prompt ?? "?", request.output) : ""}
             {request?.reason ? ` · ${request.reason}` : ""}
           </span>
+          {request && <ClientIds request={request} />}
           {request && request.slice !== null && (
             <button onClick={() => void actions.select(trace, request.slice!, true)}>{t("serving.show")}</button>
           )}

@@ -20,7 +20,7 @@ export function whyStatement(language: Language): string {
   return (
     `SELECT r.slice_id, r.name, r.dur, w.client_ns, w.usual_ns, w.${named(language, "reason")} AS why, w.is_slow, r.ts, ` +
     `r.ttft_ns, r.tpot_ns, ${parts.join(", ")}, r.prompt_tokens, r.cached_tokens, r.output_tokens, r.preemptions, ` +
-    "r.finish_reason, r.is_whole FROM request r LEFT JOIN request_time w USING (request_id) ORDER BY r.ts"
+    "r.finish_reason, r.is_whole, r.x_request_id, r.traceparent FROM request r LEFT JOIN request_time w USING (request_id) ORDER BY r.ts"
   );
 }
 

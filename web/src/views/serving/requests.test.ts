@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { histogram, interTokenTimes, percentile, requestStatement, requestsOf, tokenRate } from "./requests";
 
 const names =
-  "request_id name engine slice_id ts dur queued_ts scheduled_ts first_token_ts last_token_ts ttft_ns tpot_ns prompt_tokens cached_tokens output_tokens preemptions finish_reason";
+  "request_id name engine slice_id ts dur queued_ts scheduled_ts first_token_ts last_token_ts ttft_ns tpot_ns prompt_tokens cached_tokens output_tokens preemptions finish_reason x_request_id traceparent";
 const table = (columns: string, rows: (string | number | null)[][]) => ({
   columns: columns.split(" ").map((name) => ({ name, type: "integer" })),
   rows,
@@ -12,8 +12,8 @@ const table = (columns: string, rows: (string | number | null)[][]) => ({
 });
 const requests = requestsOf(
   table(names, [
-    [0, "a", 0, 7, 1000, 900, 1050, 1100, 1300, 1700, 300, 200, 5, 0, 3, 0, "stop"],
-    [1, "b", 0, null, 1500, -1, null, null, null, null, null, null, null, null, 0, 1, null],
+    [0, "a", 0, 7, 1000, 900, 1050, 1100, 1300, 1700, 300, 200, 5, 0, 3, 0, "stop", "order 66", "00-a-b-01"],
+    [1, "b", 0, null, 1500, -1, null, null, null, null, null, null, null, null, 0, 1, null, null, null],
   ]),
   table("request_id at", [
     [0, 1300],
@@ -30,7 +30,10 @@ it("reads requests, those that have not ended too", () => {
     queued: 1050,
     ttft: 300,
     tokens: [1300, 1450, 1700],
+    clientId: "order 66",
+    traceparent: "00-a-b-01",
   });
+  expect(requests[1]).toMatchObject({ clientId: "", traceparent: "" });
   expect(requests[1]).toMatchObject({ end: 1500, ended: false, first: null, reason: "", preemptions: 1, slice: null });
   expect(requestStatement("42")).toContain("ts - 42 AS ts");
 });

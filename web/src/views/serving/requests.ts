@@ -22,6 +22,9 @@ export interface Request {
   output: number;
   preemptions: number;
   reason: string;
+  /** Headers by which its client finds it again; "" for none. */
+  clientId: string;
+  traceparent: string;
   /** Moments at which tokens were given out. */
   tokens: number[];
 }
@@ -34,7 +37,7 @@ export function requestStatement(base: string): string {
     "(SELECT s.name, s.ts, min(s.slice_id) AS own FROM slice s JOIN track t USING (track_id) WHERE t.name = 'Requests' AND s.depth = 0 GROUP BY ALL)";
   return (
     `SELECT request_id, name, engine, coalesce(own, slice_id) AS slice_id, ${at("ts")}, dur, ${at("queued_ts")}, ${at("scheduled_ts")}, ${at("first_token_ts")}, ` +
-    `${at("last_token_ts")}, ttft_ns, tpot_ns, prompt_tokens, cached_tokens, output_tokens, preemptions, finish_reason FROM request LEFT JOIN ${own} USING (name, ts) ORDER BY ts, request_id`
+    `${at("last_token_ts")}, ttft_ns, tpot_ns, prompt_tokens, cached_tokens, output_tokens, preemptions, finish_reason, x_request_id, traceparent FROM request LEFT JOIN ${own} USING (name, ts) ORDER BY ts, request_id`
   );
 }
 
@@ -122,6 +125,8 @@ export function requestsOf(table: TableMessage, tokens: TableMessage | null): Re
       output: number(at("output_tokens")) ?? own.length,
       preemptions: number(at("preemptions")) ?? 0,
       reason: String(at("finish_reason") ?? ""),
+      clientId: String(at("x_request_id") ?? ""),
+      traceparent: String(at("traceparent") ?? ""),
       tokens: own,
     };
   });
