@@ -30,7 +30,8 @@ std::vector<std::string> ExportTypes(const AnalyseOptions& options,
   std::vector<std::string> types;
   for (const std::string& type :
        options.export_types.empty() ? settings.export_types : options.export_types) {
-    const bool is_known = exporters::FindExporter(type) != nullptr;
+    const exporters::Exporter* exporter = exporters::FindExporter(type);
+    const bool is_known = exporter != nullptr && !exporter->is_of_server;
     if (is_known && std::find(types.begin(), types.end(), type) == types.end()) {
       types.push_back(type);
     }

@@ -203,6 +203,24 @@ Result<size_t> AnalyseApart(const std::vector<job::Trace>& captures, const Analy
   return done.crashes.size() + (done.exit_status == kExitOk ? 0 : 1);
 }
 
+bool IsOfServers(const std::string& type) { return exporters::FindExporter(type)->is_of_server; }
+
+// Who asks for forms of servers alone gets no others of the ranks, and is not left without any.
+Status CheckForms(const AnalyseFlags& options, const std::vector<TraceSource>& servers,
+                  std::vector<job::Trace>& captures) {
+  const auto& types = options.export_types;
+  const auto of_servers = std::find_if(types.begin(), types.end(), IsOfServers);
+  if (of_servers == types.end()) return {};
+  if (servers.empty()) {
+    return base::NotFoundError(Concat("--export-type ", *of_servers,
+                                      " is made of a session of a server (a folder server_...), "
+                                      "and there is none in ",
+                                      base::Join(options.paths, ", ")));
+  }
+  if (std::all_of(types.begin(), types.end(), IsOfServers)) captures.clear();
+  return {};
+}
+
 Result<int> Analyse(const AnalyseFlags& options) {
   recipes::Objectives objectives;
   if (!options.objectives.empty()) {
@@ -221,6 +239,7 @@ Result<int> Analyse(const AnalyseFlags& options) {
       }
     }
   }
+  SONDE_RETURN_IF_ERROR(CheckForms(options, servers, captures));
   const AnalyseOptions all_options{.export_types = options.export_types,
                                    .output_folder = options.output_folder,
                                    .threads = base::AvailableThreads(),
@@ -275,7 +294,8 @@ Command AnalyseCommand() {
               "sonde analyse ./profile\n"
               "sonde analyse ./profile --export-type text,db\n"
               "sonde analyse ./profile --export-type kineto -o /tmp/traces\n"
-              "sonde analyse ./profile --slo ttft=500ms,itl=50ms",
+              "sonde analyse ./profile --slo ttft=500ms,itl=50ms\n"
+              "sonde analyse ./profile --export-type otlp",
           .declare = &DeclareAnalyse};
 }
 

@@ -13,6 +13,10 @@
 #include "recipes/trace/device_view.h"
 #include "store/store.h"
 
+namespace sonde::recipes {
+struct ServingSummary;
+}
+
 namespace sonde::exporters {
 
 struct ExportContext {
@@ -25,6 +29,8 @@ struct ExportContext {
   // later: a capture holds nothing that `view` lacks.
   const store::Store* store = nullptr;
   LeftOut* left_out = nullptr;  // gets what the form has no place for; may be null
+  // Of a session of a server, for the exporters of these; `view` then has nothing but its tables.
+  const recipes::ServingSummary* serving = nullptr;
 
   const recipes::TraceData& data() const { return *view.data; }
 };
@@ -47,6 +53,8 @@ struct Exporter {
   Status (*write_waits)(const ExportContext& context) = nullptr;
   bool queries_store = false;   // cannot do without ExportContext::store
   bool is_serial = false;       // uses one thread, however many there are
+  bool is_of_server = false;    // made of a session of a server, and of no rank
+  std::string_view file = {};   // in ExportContext::span_folder, where it is one of this name
   LeastBytes least_bytes = {};  // a disk is not filled for nothing
 };
 

@@ -7,6 +7,7 @@
 #include "exporters/ascend_text/ascend_text.h"
 #include "exporters/kineto/kineto.h"
 #include "exporters/mindstudio/mindstudio.h"
+#include "exporters/otlp/otlp.h"
 #include "exporters/parquet/parquet.h"
 
 namespace sonde::exporters {
@@ -43,6 +44,12 @@ constexpr std::array kExporters = {
              .run = &ExportParquet,
              .queries_store = true,
              .least_bytes = {4, 8, 8}},
+    Exporter{.name = "otlp",
+             .summary = "requests of a server as traces of OpenTelemetry",
+             .in_output_folder = false,
+             .run = &ExportOtlp,
+             .is_of_server = true,
+             .file = kOtlpFile},
 };
 
 }  // namespace

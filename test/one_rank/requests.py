@@ -186,7 +186,21 @@ def test_the_page_shows_them(four, rows):
     assert "1 passed" in done.stdout
 
 
-def test_headers_of_the_client(server, rows):
+def spans_of(sonde, session):
+    """The spans of a session's requests, by name, and their attributes."""
+    command = [sonde, "analyse", session, "--export-type", "otlp"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    lines = (session / "otlp_traces.jsonl").read_text().splitlines()
+    found = [span for line in lines for span in
+             json.loads(line)["resourceSpans"][0]["scopeSpans"][0]["spans"]]  # fmt: skip
+    for span in found:
+        attributes = span["attributes"]
+        span["facts"] = {one["key"]: next(iter(one["value"].values())) for one in attributes}
+    return found
+
+
+def test_headers_of_the_client(server, sonde, rows):
     """By what a client finds its request, on both routes; what it sent to do harm is not there."""
     traceparents = [f"00-{n:032x}-{n:016x}-01" for n in (1, 2)]
     hostile = {"traceparent": "00-' OR 1=1 --", "x-request-id": "<b>" + "x" * 4000}
@@ -210,6 +224,16 @@ def test_headers_of_the_client(server, rows):
     request_ids = [row["x_request_id"] for row in found]
     assert request_ids == ["order 66", None, "<b>" + "x" * 124 + "…", None]
     assert all(row["name"] for row in found)
+    # The requests are parts of those traces.
+    spans = [span for span in spans_of(sonde, session) if span["kind"] == 2]
+    spans.sort(key=lambda span: int(span["startTimeUnixNano"]))
+    assert [span["name"] for span in spans] == [
+        "text_completion tiny", "chat tiny", "text_completion tiny", "text_completion tiny",
+    ]  # fmt: skip
+    parents = [(span["traceId"], span.get("parentSpanId")) for span in spans]
+    assert parents[:2] == [tuple(one.split("-")[1:3]) for one in traceparents]
+    assert [parent for _, parent in parents[2:]] == [None, None]
+    assert [span["facts"]["gen_ai.usage.output_tokens"] for span in spans] == ["4"] * 4
 
 
 def test_session_after_session(server, rows):

@@ -23,6 +23,14 @@ def trace_folder(vllm_config: Any) -> Optional[str]:
     return os.path.abspath(os.path.expanduser(folder))
 
 
+def served_model(vllm_config: Any) -> Optional[str]:
+    """By which name clients ask for the model; of several the first."""
+    names = getattr(getattr(vllm_config, "model_config", None), "served_model_name", None)
+    if isinstance(names, (list, tuple)):
+        names = names[0] if names else None
+    return names if isinstance(names, str) else None
+
+
 _UNTIL_ANSWERED_S = 0.05
 
 #: The switches of this process.
@@ -40,6 +48,8 @@ class ProcessCapture:
         self._recording: Optional[Recording] = None
         self._collections = Collections()
         self.session: Optional[str] = None
+        #: Of the capture's metadata.
+        self.facts = {"server_part": name}
         #: Whether the engine's session began and has not been asked to stop.
         self.is_begun = False
 
@@ -59,7 +69,7 @@ class ProcessCapture:
             directory=session,
             worker_name=self._name,
         )
-        recording = Recording(settings, lambda: {"server_part": self._name})
+        recording = Recording(settings, lambda: dict(self.facts))
         try:
             recording.start()
             self._recording = recording

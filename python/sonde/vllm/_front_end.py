@@ -15,7 +15,7 @@ from typing import Any, Optional
 from sonde import _native, _report
 from sonde._seams import Around, AsyncAround, Part, Seam
 from sonde.vllm import _capture, _http_headers, _marks, _session, _status
-from sonde.vllm._capture import ProcessCapture, analyse, trace_folder
+from sonde.vllm._capture import ProcessCapture, analyse, served_model, trace_folder
 from sonde.vllm._loop_lag import LoopLag
 from sonde.vllm._routes import ProfileRoutes
 
@@ -281,6 +281,9 @@ def begin(front_end: Any, is_recorded: bool) -> None:
     capture = front_end.__dict__.get("_sonde_capture")
     if capture is None:
         capture = front_end._sonde_capture = ProcessCapture("api")
+        model = served_model(getattr(front_end, "vllm_config", None))
+        if model is not None:
+            capture.facts["served_model"] = model
         if not _report.has_launcher():
             atexit.register(_end_of_server, front_end)
     if session is not None:
