@@ -24,6 +24,7 @@ namespace sonde::recipes {
   R(kRequestTime)         \
   R(kRequestPath)         \
   R(kLoopPause)           \
+  R(kEngineStepPart)      \
   R(kCoverage)            \
   R(kFinding)             \
   R(kDeviceGaps)          \

@@ -186,6 +186,21 @@ def test_the_page_shows_them(four, rows):
     assert "1 passed" in done.stdout
 
 
+def test_what_one_engine_step_does(four, rows):
+    found = rows(four.folder, "SELECT kind, part, median_ns, slowest_ns FROM engine_step_part")
+    expected = {"schedule", "hand_over", "preprocess", "forward", "postprocess", "sampling",
+                "hand_back", "update", "delivery", "all"}  # fmt: skip
+    for kind in ("decode", "prefill"):
+        parts = {row["part"]: row for row in found if row["kind"] == kind}
+        assert expected <= set(parts), kind
+        whole = parts.pop("all")
+        for which in ("median_ns", "slowest_ns"):
+            assert sum(row[which] for row in parts.values()) == whole[which] > 0
+        not_covered = parts.get("not_covered", {"median_ns": 0})["median_ns"]
+        assert not_covered < 0.1 * whole["median_ns"], parts
+        assert parts["forward"]["median_ns"] == max(row["median_ns"] for row in parts.values())
+
+
 def spans_of(sonde, session):
     """The spans of a session's requests, by name, and their attributes."""
     command = [sonde, "analyse", session, "--export-type", "otlp"]

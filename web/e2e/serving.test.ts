@@ -75,6 +75,9 @@ function tables(zero: number): [RegExp, string, Row[]][] {
     ],
     [/FROM step t JOIN device_task/, "rank slice_id name dur", [[0, 0, "aten::mm", 2 * MS]]],
     [/FROM request r LEFT JOIN request_time/, "slice_id name why", requests.map((row) => [0, row[1]!, "as usual"])],
+    [/any_value\(p\.label\) AS reason/, "reason missed whole", [["event loop", 3, 40]]],
+    [/FROM engine_step_part WHERE/, "label", [["The slowest decode step (7) took 30.00 ms"]]],
+    [/FROM engine_step_part p/, "slice_id kind_name part median_ns", [[0, "decode", "forward", 9 * MS]]],
     [/FROM loop_pause/, "ts dur", [[zero + 20 * MS, 50 * MS]]],
     [
       /FROM request_path WHERE dur_ns/,
@@ -116,6 +119,16 @@ it("leads from the requests to the operators of a step", async () => {
     await page.getByTestId("loop-pause").waitFor();
     await expect.poll(() => page.locator("[data-request='3'] path").getAttribute("data-part")).toBe("event_loop");
     await page.getByTestId("serving-requests").getByText("as usual").first().waitFor();
+    await page.getByRole("textbox", { name: "Objectives" }).fill("ttft=10");
+    await page.getByTestId("serving-objectives-bad").waitFor();
+    await page.getByRole("textbox", { name: "Objectives" }).fill("ttft=10ms");
+    await expect
+      .poll(() => page.getByTestId("serving-missed").innerText())
+      .toBe("3 of 40 requests miss them: event loop 3");
+    await page.getByTestId("serving-list-steps").click();
+    await page.getByTestId("step-sentence").getByText("The slowest decode step").waitFor();
+    await page.getByTestId("step-parts").getByText("forward").waitFor();
+    await page.getByTestId("serving-list-requests").click();
     await page.getByTestId("serving-p99").click();
     await page.getByTestId("request-path").getByText("event loop").waitFor();
     await page.locator("[data-request='3']").click();

@@ -34,6 +34,7 @@ std::string Line(std::string_view first, size_t width, std::initializer_list<std
 }
 
 constexpr size_t kNameWidth = 22;
+constexpr size_t kStepWidth = 36;
 
 // Reasons of the requests that are not whole.
 void RenderFates(const ServingSummary& summary, std::string& out) {
@@ -134,6 +135,33 @@ void RenderSlowest(const ServingSummary& summary, size_t count, std::string& out
   }
 }
 
+std::string StepTitle(const recipes::StepParts& step) {
+  return Concat("step ", std::to_string(step.step_id));
+}
+
+// The median step of each kind next to the slowest, part by part.
+void RenderSteps(const ServingSummary& summary, std::string& out) {
+  for (const recipes::StepComparison& one : summary.step_kinds) {
+    out += "\n" + Line(Concat("what one ", recipes::LabelOf(one), " does, ms"), kStepWidth,
+                       {"median", "slowest"});
+    out += Line(Concat("  of ", std::to_string(one.steps)), kStepWidth,
+                {StepTitle(one.median), StepTitle(one.slowest)});
+    for (size_t i = 0; i < recipes::kStepPartKeys.size(); ++i) {
+      if (one.median.ns[i] == 0 && one.slowest.ns[i] == 0) continue;
+      out += Line(
+          Concat("  ", recipes::LabelOf(static_cast<recipes::StepPart>(i))), kStepWidth,
+          {Ms(static_cast<double>(one.median.ns[i])), Ms(static_cast<double>(one.slowest.ns[i]))});
+    }
+    out += Line(
+        "  all", kStepWidth,
+        {Ms(static_cast<double>(one.median.Sum())), Ms(static_cast<double>(one.slowest.Sum()))});
+  }
+  if (!summary.step_kinds.empty()) out += '\n';
+  for (const recipes::StepComparison& one : summary.step_kinds) {
+    out += Concat("  ", recipes::SentenceOf(one), "\n");
+  }
+}
+
 }  // namespace
 
 std::string RenderServing(const ServingSummary& summary, bool is_long) {
@@ -144,6 +172,7 @@ std::string RenderServing(const ServingSummary& summary, bool is_long) {
   RenderBatches(summary, out);
   RenderCauses(summary, out);
   RenderSlowest(summary, is_long ? summary.slowest.size() : kShort, out);
+  RenderSteps(summary, out);
   return out;
 }
 

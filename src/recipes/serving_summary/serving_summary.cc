@@ -185,6 +185,7 @@ ServingSummary SummariseServing(const store::RowTables& tables, const Objectives
     summary.drafts += part.drafted_tokens > 0 ? 1 : 0;
   }
   summary.times = ExplainRequests(tables, objectives);
+  summary.step_kinds = CompareSteps(tables);
   const std::vector<RequestTime>& all = summary.times.requests;
   std::vector<int64_t> interference;
   for (const RequestTime& one : all) interference.push_back(one.parts[RequestPart::kOtherPrefill]);

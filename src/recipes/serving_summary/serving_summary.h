@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "recipes/engine_step_part/engine_step_part.h"
 #include "recipes/request_time/request_time.h"
 #include "recipes/trace/device_view.h"
 #include "store/result_info.h"
@@ -69,6 +70,7 @@ struct ServingSummary {
   Distribution interference;    // by request
   RequestTimes times;           // of all whole requests
   std::vector<size_t> slowest;  // places in times.requests, the slowest first
+  std::vector<StepComparison> step_kinds;
 
   double PerSecond(int64_t count) const { return Rate(count, duration_ns); }
   double StepTokensPerSecond() const { return Rate(step_output_tokens, steps_duration_ns); }

@@ -338,6 +338,13 @@ export const en = {
   "serving.others": "Prefills of others meanwhile",
   "serving.choose": "Choose an engine step to see what each rank did in it.",
   "serving.step": "Engine step {0}",
+  "serving.onestep": "What one engine step does",
+  "serving.objectives": "Objectives",
+  "serving.objectives.help":
+    "Requests that miss one of them are slow: ttft (time to the first token), itl (the longest pause between tokens), e2e",
+  "serving.objectives.bad": "must be ttft, itl or e2e with a time, as in ttft=500ms,itl=50ms",
+  "serving.objectives.met": "All requests meet them",
+  "serving.objectives.missed": "{0} of {1} requests miss them: {2}",
   "live.none": "No program can be asked to record",
   "live.none.help":
     "Start it by sonde run --control http://127.0.0.1:9001 -- COMMAND, and the page by sonde view --live http://127.0.0.1:9001.",

@@ -337,6 +337,12 @@ export const zh: Record<TextKey, string> = {
   "serving.others": "期间其他请求的预填充",
   "serving.choose": "选择一个引擎步，查看各卡在其中的工作。",
   "serving.step": "引擎步 {0}",
+  "serving.onestep": "一个引擎步做什么",
+  "serving.objectives": "目标",
+  "serving.objectives.help": "未达到其中之一的请求为慢请求：ttft（首 token 时延）、itl（token 间最长停顿）、e2e",
+  "serving.objectives.bad": "应为 ttft、itl 或 e2e 加时间，如 ttft=500ms,itl=50ms",
+  "serving.objectives.met": "所有请求均达到",
+  "serving.objectives.missed": "{1} 个请求中有 {0} 个未达到：{2}",
   "live.none": "没有可控制的程序",
   "live.none.help":
     "用 sonde run --control http://127.0.0.1:9001 -- 命令 启动程序，用 sonde view --live http://127.0.0.1:9001 启动页面。",

@@ -25,7 +25,9 @@ import {
   tokenRate,
   tokenStatement,
 } from "./requests";
-import { colorOfPart, partsStatement, pauseStatement, requestAt, waitStatement, waitsOf, whyStatement } from "./paths";
+import { colorOfPart, partsStatement, pauseStatement, requestAt, waitStatement, waitsOf } from "./paths";
+import { RequestList } from "./RequestList";
+import { useDetail } from "./useDetail";
 import { Waterfall } from "./Waterfall";
 
 const WITH_REQUESTS = { sql: "SELECT DISTINCT trace FROM request", trace: -1 };
@@ -46,12 +48,6 @@ function valueOf(request: Request, measure: Measure): number | null {
   if (measure === "TPOT") return request.tpot;
   if (measure === "E2E") return request.ended ? request.end - request.ts : null;
   return interTokenTimes([request]).reduce<number | null>((most, time) => Math.max(most ?? 0, time), null);
-}
-
-function useDetail(name: string): [string, (value: string) => void] {
-  const { store } = useApp();
-  const value = useAppState((s) => s.detail[name] ?? "");
-  return [value, (next) => store.set({ detail: { ...store.get().detail, [name]: next } })];
 }
 
 function Serving() {
@@ -214,7 +210,7 @@ function Server({ trace, select }: { trace: number; select: React.ReactNode }) {
         </div>
       </div>
       {selected === null ? (
-        <RequestTable trace={trace} />
+        <RequestList trace={trace} />
       ) : (
         <OneRequest
           key={selected}
@@ -278,12 +274,6 @@ function Load({ steps }: { steps: TableMessage }) {
       </div>
     </>
   );
-}
-
-function RequestTable({ trace }: { trace: number }) {
-  const sql = whyStatement(useAppState((s) => s.language));
-  const table = useTable({ sql, trace, limit: 20_000 });
-  return <DataTable name="requests" answer={table} trace={trace} sql={sql} testId="serving-requests" />;
 }
 
 /** The path of a request by its parts; a row leads to the longest piece in the timeline. */

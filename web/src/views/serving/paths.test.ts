@@ -1,11 +1,23 @@
 import { expect, it } from "vitest";
 
-import { partsStatement, requestAt, waitStatement, waitsOf, whyStatement } from "./paths";
+import {
+  partsStatement,
+  requestAt,
+  stepPartStatement,
+  stepSentenceStatement,
+  waitStatement,
+  waitsOf,
+  whyStatement,
+} from "./paths";
 import type { Request } from "./requests";
 
 it("asks for reasons in the user's language", () => {
   expect(whyStatement("en")).toContain("w.reason AS why");
   expect(whyStatement("zh")).toContain("w.reason_zh AS why");
+  expect(whyStatement("en")).toContain("w.is_slow, ");
+  expect(whyStatement("en", "(w.client_ns > 5)")).toContain("CASE WHEN (w.client_ns > 5) THEN 1 ELSE 0 END AS is_slow");
+  expect(stepPartStatement("zh")).toContain("ELSE label_zh END AS part");
+  expect(stepSentenceStatement("zh")).toContain("SELECT label_zh");
   expect(waitStatement("42", "zh")).toContain("label_zh AS label, start_ns - 42 AS ts");
   expect(partsStatement(7, "en")).toContain("request_id = 7");
 });

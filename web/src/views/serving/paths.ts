@@ -14,11 +14,13 @@ const LEAST_PAUSE_NS = 20_000_000;
 
 const named = (language: Language, name: string) => (language === "zh" ? `${name}_zh` : name);
 
-/** All requests with the reason of each and the parts of its time; what took no time in any is quiet. */
-export function whyStatement(language: Language): string {
-  const parts = PARTS.split(" ").map((part) => (part === "queue" ? "w.queue_ns" : `w.${part}_ns`));
+/** All requests with the reason of each and the parts of its time; what took no time in any is quiet. `missed`:
+ * the condition of objectives (objectives.ts), by which the slow ones are found then. */
+export function whyStatement(language: Language, missed: string | null = null): string {
+  const parts = PARTS.split(" ").map((part) => `w.${part}_ns`);
+  const isSlow = missed === null ? "w.is_slow" : `CASE WHEN ${missed} THEN 1 ELSE 0 END AS is_slow`;
   return (
-    `SELECT r.slice_id, r.name, r.dur, w.client_ns, w.usual_ns, w.${named(language, "reason")} AS why, w.is_slow, r.ts, ` +
+    `SELECT r.slice_id, r.name, r.dur, w.client_ns, w.usual_ns, w.${named(language, "reason")} AS why, ${isSlow}, r.ts, ` +
     `r.ttft_ns, r.tpot_ns, ${parts.join(", ")}, r.prompt_tokens, r.cached_tokens, r.output_tokens, r.preemptions, ` +
     "r.finish_reason, r.is_whole, r.x_request_id, r.traceparent FROM request r LEFT JOIN request_time w USING (request_id) ORDER BY r.ts"
   );
@@ -89,4 +91,20 @@ export function requestAt(
   });
   known.sort((a, b) => a.value - b.value);
   return known[Math.ceil((known.length - 1) * share)]?.id ?? null;
+}
+
+/** What the median and the slowest engine step of each kind do; a row leads to the slowest. */
+export function stepPartStatement(language: Language): string {
+  const label =
+    language === "zh"
+      ? "CASE part WHEN 'all' THEN '全部' ELSE label_zh END"
+      : "CASE part WHEN 'all' THEN 'all' ELSE label END";
+  return (
+    "SELECT (SELECT min(e.slice_id) FROM engine_step e WHERE e.step_id = p.slowest_step_id) AS slice_id, " +
+    `kind, ${label} AS part, median_ns, slowest_ns, more_ns, median_step_id, slowest_step_id, median_tokens, slowest_tokens FROM engine_step_part p`
+  );
+}
+
+export function stepSentenceStatement(language: Language): string {
+  return `SELECT ${named(language, "label")} FROM engine_step_part WHERE part = 'all'`;
 }
