@@ -61,6 +61,44 @@ TEST(RequestsTest, AnotherBatchIsReportedBeforeItsTimes) {
   EXPECT_FALSE(SentencesOf(judgement).starts_with("a step holds"));
 }
 
+// 200 requests of 100 ms and a queue of some ms; the last `late` of them wait for the event loop.
+Side ServerWithParts(int late) {
+  Side side;
+  for (const char* name : {"part event_loop", "part queue", "part decode"}) {
+    side.serving.push_back({.measure = name, .unit = "ms", .values = {}});
+  }
+  for (int i = 0; i < 200; ++i) {
+    side.serving[0].values.push_back(i >= 200 - late ? 1500 : 0);
+    side.serving[1].values.push_back(i % 5);
+    side.serving[2].values.push_back(100);
+  }
+  return side;
+}
+
+TEST(RequestsTest, AChangeOfP99IsExplainedByTheParts) {
+  const TailChange change = CompareTails(ServerWithParts(0), ServerWithParts(4));
+  EXPECT_TRUE(change.is_change);
+  EXPECT_NEAR(change.p99_ms[0], 104, 0.1);
+  EXPECT_GT(change.p99_ms[1], 1600);
+  ASSERT_EQ(change.parts_ms.size(), 3U);
+  EXPECT_EQ(change.parts_ms[0].first, "event_loop");
+  EXPECT_EQ(change.parts_ms[0].second, 1500);
+  EXPECT_FALSE(CompareTails(ServerWithParts(4), ServerWithParts(4)).is_change);
+  EXPECT_FALSE(CompareTails(ServerWithParts(0), Side()).is_change);
+  Judgement judgement;
+  judgement.stages = {JudgeStage("step", {20, 20.1, 19.9, 20}, {20, 20.1, 19.9, 20})};
+  judgement.requests = {{.measure = "E2E", .unit = "ms", .percentiles = {}}};
+  judgement.tail = change;
+  const std::string sentences = SentencesOf(judgement);
+  EXPECT_TRUE(
+      sentences.starts_with("P99 of the requests' time is 1602.0 ms, 104.0 ms in the base: "
+                            "event loop +1500.0 ms\n"))
+      << sentences;
+  // Faster again: by what it was slower before.
+  judgement.tail = CompareTails(ServerWithParts(4), ServerWithParts(0));
+  EXPECT_NE(SentencesOf(judgement).find("event loop -1500.0 ms\n"), std::string::npos);
+}
+
 TEST(RequestsTest, OnlyRequestsOfBothSides) {
   Side other = Server(1, 1);
   other.serving.pop_back();

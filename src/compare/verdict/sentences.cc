@@ -77,11 +77,33 @@ std::string DescribeBatch(const Judgement& judgement, recipes::Language language
   return {};
 }
 
+// The parts that explain most of a change of P99.
+std::string DescribeTail(const Judgement& judgement, recipes::Language language) {
+  constexpr double kLeastShare = 0.1;  // of the change
+  constexpr size_t kShown = 3;
+  const TailChange& tail = judgement.tail;
+  if (!tail.is_change) return {};
+  const double diff_ms = tail.p99_ms[1] - tail.p99_ms[0];
+  std::vector<std::string> parts;
+  for (const auto& [key, ms] : tail.parts_ms) {
+    if (parts.size() == kShown || ms / diff_ms < kLeastShare) break;
+    parts.push_back(Concat(recipes::FilledText(Concat("request_part.", key), {}, language), " ",
+                           Signed(ms, 1), " ms"));
+  }
+  const bool is_chinese = language == recipes::Language::kChinese;
+  return recipes::FilledText("compare.tail",
+                             {Fixed(tail.p99_ms[1], 1), Fixed(tail.p99_ms[0], 1),
+                              base::Join(parts, is_chinese ? "；" : "; ")},
+                             language) +
+         "\n";
+}
+
 // Of a server they come first: they are what its users wait for.
 std::string DescribeRequests(const Judgement& judgement, recipes::Language language) {
   if (judgement.requests.empty()) return {};
-  std::string text = DescribeBatch(judgement, language);
-  bool is_same = true;
+  std::string text = DescribeTail(judgement, language);
+  bool is_same = text.empty();
+  text += DescribeBatch(judgement, language);
   for (const RequestMeasure& one : judgement.requests) {
     if (one.verdict != Verdict::kChanged) continue;
     is_same = false;

@@ -224,6 +224,7 @@ Judgement Judge(const Side& base, const Side& comparison, const BothTrees& trees
       base.kind == SideKind::kCpu && comparison.kind == SideKind::kCpu;
   judgement.causes = FindCauses(works, is_host, a.communication_ms, b.communication_ms);
   judgement.requests = CompareRequests(base, comparison);
+  judgement.tail = CompareTails(base, comparison);
   judgement.memory = ComparePeaks(base, comparison);
   judgement.calls = CompareCalls(base, base_steps.windows, comparison, comparison_steps.windows);
   judgement.tree = MakeTree(works, is_host);

@@ -26,6 +26,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/status.h"
@@ -115,6 +116,17 @@ struct RequestMeasure {
 };
 std::vector<RequestMeasure> CompareRequests(const Side& base, const Side& comparison);
 
+// P99 of the time that clients of a server waited, and the parts of the slowest requests (those at
+// P99 and beyond) whose differences add up to it.
+struct TailChange {
+  double p99_ms[2] = {};   // of base and comparison
+  bool is_change = false;  // beyond what the requests of a side differ by
+  // Keys of recipes/request_time/parts.h and differences of the means, those that explain most
+  // first.
+  std::vector<std::pair<std::string_view, double>> parts_ms;
+};
+TailChange CompareTails(const Side& base, const Side& comparison);
+
 // Memory that was alive at the peak, by the operator that allocated it; the first is
 // all of it, the others follow by their difference.
 struct AliveAtPeak {
@@ -151,9 +163,10 @@ struct Judgement {
   std::vector<Cause> causes;  // beyond noise first, the largest first
   std::vector<TreeNode> tree;
   double aligned_share = 0;  // of the device time of both: of operators that both have
-  bool is_host = false;      // the host is the device on both sides
-  bool has_steps = false;    // else each trace counts as one
-  int64_t warm_up[2] = {};   // steps that do not count, of base and comparison
+  TailChange tail;
+  bool is_host = false;     // the host is the device on both sides
+  bool has_steps = false;   // else each trace counts as one
+  int64_t warm_up[2] = {};  // steps that do not count, of base and comparison
   int64_t unfinished[2] = {};
   int64_t fragments[2] = {};
   int64_t runs[2] = {1, 1};
