@@ -168,8 +168,8 @@ Status ExportOtlp(const ExportContext& context) {
   for (const recipes::RequestTime& time : context.serving->times.requests) {
     times[time.row->request_id] = &time;
   }
-  SONDE_ASSIGN_OR_RETURN(base::AtomicFile file, base::AtomicFile::Create(base::JoinPath(
-                                                    context.span_folder, std::string(kOtlpFile))));
+  SONDE_ASSIGN_OR_RETURN(base::AtomicFile file,
+                         base::AtomicFile::Create(base::JoinPath(context.span_folder, kOtlpFile)));
   OtlpLines lines(file, session);
   int64_t open = 0;
   for (const store::RequestRow& row : tables.Rows<store::RequestRow>()) {

@@ -210,7 +210,7 @@ TEST_F(OtlpSession, FileHasTheEncodingOfTheProtocol) {
                               .left_out = &left_out,
                               .serving = &summary};
   ASSERT_TRUE(ExportOtlp(context).ok());
-  const std::string path = folder.File(std::string(kOtlpFile));
+  const std::string path = folder.File(kOtlpFile);
   const std::string text = base::ReadFile(path).value();
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1);
   const auto document = base::JsonDocument::Parse(text, path);
