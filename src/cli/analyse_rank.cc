@@ -273,15 +273,20 @@ Result<AnalysedRank> AnalyseWithStore(const importers::TraceSource& source,
 
 namespace {
 
+bool LacksResults(const importers::TraceSource& source) {
+  const auto lacks_results = source.importer->lacks_results;
+  return lacks_results != nullptr && lacks_results(source.path);
+}
+
 // Files of other tools are only read. Raw records that nobody has analysed get their results where
-// their own profiler would put them.
+// their own profiler would put them, in place of what a failed analysis left there.
 bool MayHoldResults(const importers::TraceSource& source, const std::string& span_folder) {
   if (source.importer->is_ours) return true;
   const std::string absolute = base::AbsolutePath(span_folder);
   const std::string_view name = base::BaseName(absolute);
   const bool is_span = name.ends_with("_ascend_pt") || name.ends_with("_ascend_ms");
   return is_span && base::IsDirectory(span_folder) &&
-         !base::PathExists(JoinPath(span_folder, kOutputFolder));
+         (!base::PathExists(JoinPath(span_folder, kOutputFolder)) || LacksResults(source));
 }
 
 }  // namespace
@@ -294,7 +299,7 @@ Result<AnalysedRank> AnalyseRank(const importers::TraceSource& source,
                                  const AnalyseOptions& options) {
   const std::string span_folder = job::SpanFolder(source.path);
   // Of raw records of another tool only what was made of them is read once it is there.
-  const bool rests = options.only_missing || !source.importer->is_ours;
+  const bool rests = (options.only_missing || !source.importer->is_ours) && !LacksResults(source);
   if (rests && options.output_folder.empty() && IsAnalysed(span_folder)) {
     return SummariseOnly(source, span_folder, options.threads);
   }

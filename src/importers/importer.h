@@ -72,6 +72,9 @@ struct Importer {
   // A sentence for the user: records of the trace that are not read, since the tool that wrote them
   // has to process them first; "" where there are none. May be null: never.
   std::string (*left_out)(const std::string& path) = nullptr;
+  // Whether nothing finished was made of its records yet; what a failed analysis left does not
+  // count. Results may then be put where its own profiler puts them. May be null: never.
+  bool (*lacks_results)(const std::string& path) = nullptr;
   // Writes a sample of a large trace into `folder`, to be shown while the whole is imported, and
   // returns its path; kNotFound where a sample saves nothing. May be null: never.
   Result<std::string> (*preview)(const std::string& path, const std::string& folder) = nullptr;

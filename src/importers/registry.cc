@@ -69,6 +69,7 @@ constexpr std::array kImporters = {
              .rank = AscendRawRank,
              .stamp = AscendRawStamp,
              .import = ImportAscendRaw,
+             .lacks_results = AscendRawLacksResults,
              .world = AscendWorld},
     Importer{.name = "ascend_db",
              .what = "databases of Ascend's profilers",

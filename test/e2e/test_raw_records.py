@@ -3,6 +3,10 @@
 `analyse` never calls such a folder done, and names what has to be typed where CANN is installed.
 """
 
+import csv
+import json
+import tarfile
+
 import ascend_reader as reader
 import prof_writer
 import pytest
@@ -40,6 +44,26 @@ def test_device_tool_has_exported_no_timeline(shared_data, tmp_path, run_sonde, 
         assert command_of(span) in first_line(asked)
     assert list((tmp_path / "out").rglob("ASCEND_PROFILER_OUTPUT"))
     assert not list((tmp_path / "out").rglob("analyse.done"))
+
+
+def test_what_a_failed_analysis_left_is_replaced(shared_data, tmp_path, run_sonde):
+    """A timeline that breaks off is no result, though `analyse.done` lies beside it."""
+    archive = shared_data / "field2/ascend/torch_npu_2_13_failed_analysis_ascend_pt.tgz"
+    if not archive.is_file():
+        pytest.skip(f"needs data: no {archive}")
+    with tarfile.open(archive) as packed:
+        packed.extractall(tmp_path, filter="data")
+    (span,) = tmp_path.glob("*_ascend_pt")
+    records = {path: path.read_bytes() for path in (span / "FRAMEWORK").iterdir()}
+    output = span / "ASCEND_PROFILER_OUTPUT"
+    done = run_sonde("analyse", span)
+    assert done.returncode == 0, done.stderr
+    assert len(list(csv.reader((output / "operator_memory.csv").open()))) == 1 + 51
+    assert json.loads((output / "trace_view.json").read_text())
+    made = {path: path.stat().st_mtime_ns for path in output.iterdir()}
+    assert run_sonde("analyse", span).returncode == 0
+    assert {path: path.stat().st_mtime_ns for path in output.iterdir()} == made, "finished results"
+    assert {path: path.read_bytes() for path in (span / "FRAMEWORK").iterdir()} == records
 
 
 def test_analysed_folders_say_nothing(shared_data, tmp_path, run_sonde):

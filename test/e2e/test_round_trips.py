@@ -174,7 +174,9 @@ def test_counters_lie_in_the_vendors_processes(chain):
         if event["ph"] == "C":
             place = places.setdefault(names[event["pid"]], {})
             place.setdefault(event["name"], set()).update(event["args"])
-    assert set(places) == {"AI Core Freq", "HBM", "LLC", "NPU MEM", "Acc PMU", "Stars Soc Info"}
+    assert set(places) == {
+        "AI Core Freq", "HBM", "LLC", "NPU MEM", "NPU Module MEM", "Acc PMU", "Stars Soc Info"
+    }  # fmt: skip
     assert places["HBM"]["HBM 0/Read"] == {"Read(MB/s)"}
     assert places["LLC"]["LLC 0 Read/Hit Rate"] == {"Hit Rate(%)"}
     assert places["NPU MEM"]["APP/DDR"] == {"KB"}

@@ -6,6 +6,7 @@ lists that, one line each.
 """
 
 import os
+import re
 import subprocess
 from collections import Counter
 
@@ -44,11 +45,27 @@ TABLES = {
     "JOIN slice o ON slice_out = o.slice_id JOIN slice i ON slice_in = i.slice_id",
     "marks": f"SELECT m.ts {AFTER}, m.dur, message, domain, m.kind, h.tid FROM mark m "
     "JOIN track USING (track_id) JOIN thread h USING (thread_id)",
-    "samples": f"SELECT t.name, c.ts {AFTER}, round(c.value, 3) FROM counter c "
+    "samples": f"SELECT t.name, c.ts {AFTER}, round(c.value, 6) FROM counter c "
     "JOIN track t USING (track_id)",
 }
 # Counters that the vendor's databases have no table for; exporters report that they leave them out.
 WITHOUT_TABLE = ("System ", "Process ", "DVPP ", "CPU Avg ")
+MEGA = 1 / 1024**2
+# Series as timelines of the device tool name them, and what their values are multiplied by.
+IN_TIMELINES = [
+    (r"HBM (\d) read B/s", r"HBM \1/Read Read(MB/s)", MEGA),
+    (r"HBM (\d) write B/s", r"HBM \1/Write Write(MB/s)", MEGA),
+    (r"HCCS (Rx|Tx) B/s", r"\1 \1(MB/s)", MEGA),
+    (r"LLC (\d) read Hit Rate %", r"LLC \1 Read/Hit Rate Hit Rate(%)", 1 / 100),
+    (r"LLC (\d) read Throughput B/s", r"LLC \1 Read/Throughput Throughput(MB/s)", MEGA),
+    (r"NPU MEM app (DDR|HBM) B", r"APP/\1 KB", 1 / 1024),
+    (r"NPU MEM device (DDR|HBM) B", r"Device/\1 KB", 1 / 1024),
+    (r"PCIe (Rx|Tx) (cpl|nonpost|post) B/s", r"PCIe_\2 \1", MEGA),
+    (r"PCIe Tx nonpost latency ns", r"PCIe_nonpost_latency Tx", 1 / 1000),
+    (r"QoS (\w+) B/s", r"QoS \1 value", MEGA),
+    (r"Stars Soc Info (.*)", r"\1 \1", 1),
+    (r"Acc PMU (\d+) (\w+)", r"\2[acc_id \1] value", 1),
+]
 # A timeline has the layer of a call in its name.
 LAYERS = {"AscendCL", "Node", "Communication", "Runtime", "Model"}
 
@@ -57,6 +74,15 @@ def called(name):
     """The name of a call without its layer."""
     layer, _, rest = name.partition("@")
     return rest if layer in LAYERS else name
+
+
+def sample_in_timeline(name, ts, value):
+    """A sample under the name and in the unit of timelines."""
+    for given, shown, factor in IN_TIMELINES:
+        if re.fullmatch(given, name):
+            named = re.sub(given, shown, name).removesuffix(" value")
+            return (named, ts, round(float(value) * factor, 6))
+    return (name, ts, round(float(value), 6))
 
 
 def as_text(table, row):
@@ -72,7 +98,7 @@ def as_text(table, row):
     # The arrow to their operation marks transfers, those to its parts a task that runs in parts.
     if table == "arrows" and row[2] in ("Notify_Wait", "Memcpy", "AI_CORE"):
         return None
-    return row
+    return sample_in_timeline(*row) if table == "samples" else row
 
 
 def from_text(table, row):
@@ -86,7 +112,7 @@ def from_text(table, row):
     if table == "arrows":
         return (called(row[0]), *row[1:])
     if table == "samples":  # each line of a chart has a name, here that of its only one
-        return (row[0].removesuffix(" value"), *row[1:])
+        return (row[0].removesuffix(" value"), row[1], round(float(row[2]), 6))
     return row
 
 

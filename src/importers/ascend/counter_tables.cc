@@ -266,7 +266,7 @@ constexpr auto kProcesses = std::to_array<TimelineProcess>({
     {"HOST_DISK_USAGE", "Disk Usage", 12, false},
     {"AICORE_FREQ", "AI Core Freq", 15},
     {"NPU_MEM", "NPU MEM", 17},
-    {"NPU_MODULE_MEM", "NPU MEM", 17},
+    {"NPU_MODULE_MEM", "NPU Module MEM", 26},  // ours: the device tool has a table alone
     {"DDR", "DDR", 18},
     {"ACC_PMU", "Acc PMU", 19},
     {"HCCS", "HCCS", 20},

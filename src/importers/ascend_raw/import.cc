@@ -180,6 +180,8 @@ bool IsAscendRaw(const std::string& path) {
   return !files.framework.empty() || !mindspore::FindFiles(path).HasTrace();
 }
 
+bool AscendRawLacksResults(const std::string& path) { return !HasFinished(path); }
+
 Result<int32_t> AscendRawRank(const std::string& path) { return SpanRank(FindSpan(path)); }
 
 Result<int64_t> AscendRawStamp(const std::string& path) {

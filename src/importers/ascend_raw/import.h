@@ -16,6 +16,8 @@ Result<int32_t> AscendRawRank(const std::string& path);
 Result<int64_t> AscendRawStamp(const std::string& path);
 Result<ImportSummary> ImportAscendRaw(const std::string& path, store::Store& store,
                                       const ImportOptions& options);
+// Whether no analysis of them has finished.
+bool AscendRawLacksResults(const std::string& path);
 // The first half of an import: the records as rows in memory; `rows` is empty.
 void ReadAscendRaw(const std::string& path, TraceRows& rows);
 
