@@ -112,5 +112,6 @@ def test_what_cannot_be_is_one_line(cluster, environment, shared_data, tmp_path)
     little = run((*words, "--engine", cluster.address, "--engine-memory", "1MB"),
                  cluster.environment)  # fmt: skip
     assert little.returncode == 1
-    assert little.stderr.splitlines()[-1].startswith("sonde: error: ")
+    errors = [line for line in little.stderr.splitlines() if line.startswith("sonde: error: ")]
+    assert len(errors) == 1, little.stderr
     assert not (tmp_path / "cluster_analysis_output/cluster_analysis.db").exists()
