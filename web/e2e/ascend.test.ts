@@ -121,8 +121,8 @@ describe.skipIf(data === "")("page on a real capture", () => {
     let text = "";
     for await (const piece of stream) text += String(piece);
     // What is filtered and sorted on the page is in the file.
-    expect(text.split("\r\n")[0]).toContain("task_id,slice_id,name");
-    expect(text.trim().split("\r\n").length).toBe(58);
+    expect(text.split("\n")[0]).toContain("task_id,slice_id,name");
+    expect(text.trim().split("\n").length).toBe(58);
     for (const format of ["xlsx", "parquet"]) {
       const other = page.waitForEvent("download");
       await page.getByLabel("Export").selectOption(format);
