@@ -82,6 +82,11 @@ template <class T>
 struct Holder {
   T value;
 };
+#if defined(__clang__)
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wundefined-var-template"
+#pragma clang diagnostic ignored "-Wundefined-internal"
+#endif
 template <class T>
 extern const Holder<T> kNeverMade;
 template <const auto* pointer>
@@ -91,10 +96,6 @@ consteval std::string_view NameOfMember() {
   text = text.substr(0, text.find_last_not_of(")]") + 1);
   return text.substr(text.find_last_of(":.") + 1);
 }
-#if defined(__clang__)
-#pragma clang diagnostic push
-#pragma clang diagnostic ignored "-Wundefined-var-template"
-#endif
 template <class T>
 consteval auto PointersToMembers() {
   return VisitMembers(kNeverMade<T>.value,

@@ -24,7 +24,7 @@ Result<std::vector<std::string>> PathsOfParts(const std::vector<std::string>& gi
     SONDE_ASSIGN_OR_RETURN(const auto entries, base::ListDirectory(path));
     const size_t before = paths.size();
     for (const base::DirectoryEntry& entry : entries) {
-      const bool is_part = entry.name.ends_with(".parquet") && !entry.name.starts_with(".");
+      const bool is_part = entry.name.ends_with(".parquet") && !entry.name.starts_with('.');
       if (is_part) paths.push_back(base::JoinPath(path, entry.name));
     }
     if (paths.size() == before) {

@@ -152,7 +152,7 @@ Status PartReader::WritePart(const Round& round, size_t pack, MappedRanks& mappe
   return base::RemoveTree(failed);
 }
 
-Status PartReader::Make(const Round& round, std::vector<size_t> packs) {
+Status PartReader::Make(const Round& round, const std::vector<size_t>& packs) {
   std::vector<Rank> ranks;
   for (const size_t pack : packs) {
     const auto& own = round.packs[pack].ranks;

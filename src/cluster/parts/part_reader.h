@@ -81,7 +81,7 @@ class PartReader final : public RankReader {
   bool IsOwn(size_t pack) const;
   Status MakeOwn(const Round& round);
   Status MakeMissing(const Round& round);
-  Status Make(const Round& round, std::vector<size_t> packs);
+  Status Make(const Round& round, const std::vector<size_t>& packs);
   Status WritePart(const Round& round, size_t pack, MappedRanks& mapped,
                    std::vector<std::string> notices);
   Result<std::vector<PartFile>> ReadAll(const Round& round);
