@@ -73,6 +73,8 @@ def measure(sonde, folder, words):
     environment = {k: v for k, v in os.environ.items() if k != "SONDE_ATTACH"}
     environment["TORCHINDUCTOR_CACHE_DIR"] = str(folder.parent / "inductor")
     environment["XDG_CACHE_HOME"] = str(folder.parent / "cache")
+    if "SONDE_HOME" in environment:  # programs run in other folders
+        environment["SONDE_HOME"] = str(Path(environment["SONDE_HOME"]).resolve())
     counts, digests = [], []
     for _ in range(2):
         shutil.rmtree(folder, ignore_errors=True)
