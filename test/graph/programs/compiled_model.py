@@ -36,7 +36,8 @@ def main(name, mode, dtype, how="whole"):
     for step in range(STEPS):
         fed = model.prepare(step)
         if how == "dynamic" and step % 2:
-            fed = tuple(each[:1] for each in fed)
+            batch = len(fed[0])  # labels may be those of all tokens in a row
+            fed = tuple(each[: len(each) // batch] for each in fed)
         if mode == "train":
             loss = program(*fed)
             loss.backward()
