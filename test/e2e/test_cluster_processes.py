@@ -335,6 +335,9 @@ def test_words_that_cannot_be(shared_data, run_sonde, tmp_path):
     done = run_sonde("cluster", "map", "-m", "no_mode", shared_data / EIGHT, "-o", tmp_path)
     assert done.returncode == 1
     assert "no mode that is mapped by itself" in done.stderr
+    done = run_sonde("cluster", "reduce", "-m", "hccl_sum", tmp_path / "gone", "-o", tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.splitlines() == [f"sonde: error: '{tmp_path}/gone' does not exist"]
 
 
 SLURM = {"SLURM_PROCID": "0", "SLURM_NTASKS": "8", "SLURM_STEP_NUM_TASKS": "8"}

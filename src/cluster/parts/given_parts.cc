@@ -17,6 +17,7 @@ using base::Concat;
 Result<std::vector<std::string>> PathsOfParts(const std::vector<std::string>& given) {
   std::vector<std::string> paths;
   for (const std::string& path : given) {
+    if (!base::PathExists(path)) return base::NotFoundError(Concat("'", path, "' does not exist"));
     if (!base::IsDirectory(path)) {
       paths.push_back(path);
       continue;
