@@ -13,6 +13,22 @@ fail() {
 # First 12 hex digits of the SHA-256 of a file: the key of whatever is made from it.
 digest() { sha256sum "$1" | cut -c1-12; }
 
+# The Python with which setup/lock.py resolves: that of Debian 12.
+locked_python=3.11
+
+# install_requirements PYTHON FILE.txt [--no-deps]: what the list asks for, into the environment of that Python: by hash as
+# FILE.lock has it, or by version alone with another Python, for which other packages may be needed.
+install_requirements() {
+  local version
+  version=$("$1" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+  if [ "$version" = "$locked_python" ]; then
+    "$1" -m pip install --quiet --disable-pip-version-check --no-cache-dir "${@:3}" --require-hashes \
+      -r "${2%.txt}.lock" >&2
+  else
+    "$1" -m pip install --quiet --disable-pip-version-check --no-cache-dir "${@:3}" -r "$2" >&2
+  fi
+}
+
 # Hold the set-up lock until this script ends, so that two runs do not make the same folder.
 lock_cache() {
   mkdir -p "$cache_dir" 2>/dev/null || fail "cannot write $cache_dir; set XDG_CACHE_HOME to a folder of yours"

