@@ -75,64 +75,52 @@ std::string ListOfRecipes(const CLI::Option& recipes) {
   return text;
 }
 
-// Options that some modes know.
-void AddModeOptions(CLI::App& app, ClusterOptions& options) {
-  const auto note = [&options](CLI::Option* option) {
-    const std::string name = option->get_name();
-    option->each([&options, name](const std::string&) { options.given.push_back(name); });
+// An option that some modes declare.
+struct DeclaredOption {
+  const cluster::ModeOption* option = nullptr;
+  std::vector<std::string> modes;  // "hccl_sum 15": with the usual value
+};
+
+// By name, in the order of the modes.
+std::vector<DeclaredOption> DeclaredOptions() {
+  std::vector<DeclaredOption> all;
+  for (const cluster::Mode* mode : cluster::Modes()) {
+    for (const cluster::ModeOption* option : mode->options) {
+      auto found = std::ranges::find_if(
+          all, [&](const DeclaredOption& one) { return one.option->name == option->name; });
+      if (found == all.end()) found = all.insert(all.end(), {.option = option, .modes = {}});
+      const bool is_shown = !option->usual.empty();
+      found->modes.push_back(Concat(mode->name, is_shown ? " " : "", option->usual));
+    }
+  }
+  return all;
+}
+
+void AddModeOption(CLI::App& app, const DeclaredOption& declared, ClusterOptions& options) {
+  constexpr const char* kTypes[] = {"", "TEXT", "TEXT", "INT", "FLOAT"};
+  const cluster::ModeOption& option = *declared.option;
+  const std::string name(option.name);
+  const std::string help = Concat(option.help, " (", base::Join(declared.modes, ", "), ")");
+  if (option.kind == cluster::OptionKind::kFlag) {
+    app.add_flag_callback(name, [&options, name] { options.of_mode[name] = ""; }, help);
+    return;
+  }
+  const auto take = [&options, &option, name](const std::string& text) {
+    const bool is_path = option.kind == cluster::OptionKind::kPath;
+    options.of_mode[name] = is_path ? ClusterPath(text) : text;
   };
-  note(app.add_option("--top_num", options.top_num,
-                      "How many rows of the longest (hccl_sum 15, slow_link 15, "
-                      "communication_bottleneck 10, free_analysis 10)"));
-  app.add_flag_function(
-      "--exclude_op_name",
-      [&options](int64_t) {
-        options.exclude_op_name = true;
-        options.given.emplace_back("--exclude_op_name");
-      },
-      "Leave out the table by name (compute_op_sum)");
-  note(app.add_option("--rank_id", options.rank_id,
-                      "Rank whose operations are analysed (communication_bottleneck)"));
-  note(app.add_option("--bp", options.base_path,
-                      "Folder of the base run (cluster_compare_baseline, "
-                      "cluster_time_compare_summary, trace_diff)"));
-  note(app.add_option("--baseline_profiling_path", options.gpu_path,
-                      "GPU profile, written by 'nsys export --type sqlite' (calibrate_npu_gpu)"));
-  note(app.add_option("--fuzzy_threshold", options.fuzzy_threshold,
-                      "Least similarity of module names that belong together, 0: equal names "
-                      "only (calibrate_npu_gpu)")
-           ->check(CLI::Range(0.0, 1.0))
-           ->option_text("FLOAT (default: 0.6)"));
-  app.add_flag_function(
-      "--dump_intermediate_results",
-      [&options](int64_t) {
-        options.dumps_intermediate = true;
-        options.given.emplace_back("--dump_intermediate_results");
-      },
-      "Also write the times of each side (calibrate_npu_gpu)");
-  note(app.add_option("--time_range", options.time_range,
-                      "BEGIN,END in nanoseconds, as the databases have them: what begins in it "
-                      "(filter_db)"));
-  note(app.add_option("--tables", options.tables,
-                      "Tables that stay, as TASK,COMMUNICATION_OP (filter_db; default: all)"));
-  note(CheckAtLeast(app.add_option("--min_duration", options.min_duration_us,
-                                   "Microseconds that a kernel or call must take to stay "
-                                   "(filter_db)"),
-                    0)
-           ->option_text("FLOAT (default: 10)"));
-  app.add_flag_function(
-      "--keep_clocks",
-      [&options](int64_t) {
-        options.keeps_clocks = true;
-        options.given.emplace_back("--keep_clocks");
-      },
-      "Leave times of hosts whose clocks disagree as they are (cluster_compare_baseline, "
-      "collective_skew, p2p_pairing, pp_chart), also for waits (modes that compute waits "
-      "which no profiler measured)");
-  note(app.add_option("--parallel_types", options.parallel_types,
-                      "Kinds of groups, ';' between, ',' between those that count together "
-                      "(computational_op_masking)")
-           ->option_text("TEXT (default: dp,edp;edp;dp;ep;pp;mp;tp)"));
+  CLI::Option* added = app.add_option_function<std::string>(name, take, help);
+  added->type_name(kTypes[static_cast<size_t>(option.kind)]);
+  const bool is_number =
+      option.kind == cluster::OptionKind::kInt || option.kind == cluster::OptionKind::kReal;
+  if (!is_number) return;
+  added->check([&option](const std::string& text) {
+    return std::string(cluster::CheckValue(option, text).message());
+  });
+}
+
+void AddModeOptions(CLI::App& app, ClusterOptions& options) {
+  for (const DeclaredOption& one : DeclaredOptions()) AddModeOption(app, one, options);
 }
 
 void AddShare(CLI::App& app, ClusterOptions& options) {
@@ -266,35 +254,24 @@ std::vector<std::string> WordsOfCluster(const ClusterOptions& options, const std
   };
   add("-o", options.output);
   add("--export_type", options.export_type);
-  add("--bp", options.base_path);
-  add("--baseline_profiling_path", options.gpu_path);
   if (options.agent) words.emplace_back("--agent");
-  const auto of_mode = WordsOfModeOptions(options);
+  const auto of_mode = WordsOfModeOptions(options, /*of_map=*/false);
   words.insert(words.end(), of_mode.begin(), of_mode.end());
   return words;
 }
 
-std::vector<std::string> WordsOfModeOptions(const ClusterOptions& options) {
+std::vector<std::string> WordsOfModeOptions(const ClusterOptions& options, bool of_map) {
   std::vector<std::string> words;
-  const auto has = [&options](std::string_view name) {
-    return std::ranges::find(options.given, name) != options.given.end();
-  };
-  const auto add = [&](const char* name, const std::string& value) {
-    if (has(name)) words.insert(words.end(), {name, value});
-  };
   if (options.step_id >= 0) {
     words.insert(words.end(), {"--step_id", std::to_string(options.step_id)});
   }
-  for (const char* flag : {"--exclude_op_name", "--dump_intermediate_results", "--keep_clocks"}) {
-    if (has(flag)) words.emplace_back(flag);
+  for (const DeclaredOption& declared : DeclaredOptions()) {
+    const cluster::ModeOption& option = *declared.option;
+    if (!cluster::IsGiven(options.of_mode, option) || (of_map && option.is_of_reduce)) continue;
+    words.emplace_back(option.name);
+    if (option.kind == cluster::OptionKind::kFlag) continue;
+    words.push_back(cluster::TextOf(options.of_mode, option));
   }
-  add("--top_num", options.top_num);
-  add("--rank_id", std::to_string(options.rank_id));
-  add("--fuzzy_threshold", base::PythonDoubleText(options.fuzzy_threshold));
-  add("--time_range", options.time_range);
-  add("--tables", options.tables);
-  add("--min_duration", base::PythonDoubleText(options.min_duration_us));
-  add("--parallel_types", options.parallel_types.value_or(""));
   return words;
 }
 
@@ -310,33 +287,6 @@ Result<std::vector<int32_t>> ParseRankList(const std::string& text) {
     ranks.push_back(static_cast<int32_t>(*rank));
   }
   return ranks;
-}
-
-Result<std::vector<std::vector<std::string>>> ParseParallelTypes(const std::string& text) {
-  std::vector<std::vector<std::string>> groups;
-  for (const std::string_view group : base::Split(text, ';')) {
-    std::vector<std::string>& names = groups.emplace_back();
-    for (const std::string_view name : base::Split(group, ',')) {
-      names.emplace_back(base::Trim(name));
-      if (!names.back().empty()) continue;
-      return base::InvalidArgumentError(Concat(
-          "--parallel_types must be names of groups like 'tp;dp,edp', none of them empty, not '",
-          text, "'"));
-    }
-  }
-  return groups;
-}
-
-Result<cluster::StepWindow> ParseTimeRange(const std::string& text) {
-  if (text.empty()) return cluster::StepWindow{};
-  const auto parts = base::Split(text, ',');
-  const auto begin = base::ParseInt64(base::Trim(parts.front()));
-  const auto end = base::ParseInt64(base::Trim(parts.back()));
-  if (parts.size() != 2 || !begin || !end || *begin > *end) {
-    return base::InvalidArgumentError(Concat(
-        "--time_range must be two numbers, the smaller first, like 100,200, not '", text, "'"));
-  }
-  return cluster::StepWindow{*begin, *end};
 }
 
 std::string RecipeFolderOf(const std::string& given) {

@@ -31,22 +31,9 @@ struct ClusterOptions {
   std::string share;         // "2/8"; "": that of the environment
   std::string parts_folder;  // "": next to the results
   bool lists_tasks = false;
-  std::string engine;          // "ray", "ray://HOST:PORT", "dask", "tcp://HOST:PORT"; "": none
-  uint64_t engine_memory = 0;  // bytes of a task; 0: no limit
-  // Of some modes.
-  std::string top_num;
-  bool exclude_op_name = false;
-  int64_t rank_id = 0;
-  std::string base_path;
-  std::string gpu_path;
-  double fuzzy_threshold = 0.6;
-  bool dumps_intermediate = false;
-  bool keeps_clocks = false;
-  std::optional<std::string> parallel_types;  // none: the mode's own
-  std::string time_range;
-  std::string tables;
-  double min_duration_us = 10;
-  std::vector<std::string> given;  // those of some modes that were given
+  std::string engine;             // "ray", "ray://HOST:PORT", "dask", "tcp://HOST:PORT"; "": none
+  uint64_t engine_memory = 0;     // bytes of a task; 0: no limit
+  cluster::OptionValues of_mode;  // of Mode::options
 };
 
 void AddClusterOptions(CLI::App& app, ClusterOptions& options);
@@ -67,17 +54,11 @@ void AddReduceOptions(CLI::App& app, ClusterStepOptions& options);
 
 // The words of `sonde cluster` that repeat these options, for an engine.
 std::vector<std::string> WordsOfCluster(const ClusterOptions& options, const std::string& parts);
-// The words of `sonde cluster map` that repeat the options of single modes.
-std::vector<std::string> WordsOfModeOptions(const ClusterOptions& options);
+// The words that repeat the options of single modes; `of_map`: those of `sonde cluster map` alone.
+std::vector<std::string> WordsOfModeOptions(const ClusterOptions& options, bool of_map);
 
 // "all" is the empty list.
 Result<std::vector<int32_t>> ParseRankList(const std::string& text);
-
-// "tp;dp,edp" is tp, and dp and edp together.
-Result<std::vector<std::vector<std::string>>> ParseParallelTypes(const std::string& text);
-
-// "100,200", in nanoseconds; "" is all.
-Result<cluster::StepWindow> ParseTimeRange(const std::string& text);
 
 // The value of --recipe-dir or SONDE_RECIPE_DIR; "" is none.
 std::string RecipeFolderOf(const std::string& given);

@@ -69,43 +69,31 @@ void PrintResult(const ClusterDone& done) {
   for (const std::string& file : done.written.files) PrintText(file + "\n");
 }
 
-// A number, or -1 for the mode's own where it is none that can be.
-int64_t TopNumber(const std::string& text) {
-  if (text.empty()) return -1;
-  const auto number = base::ParseInt64(text);
-  if (number && *number > 0) return *number;
-  PrintNotice(Concat("--top_num must be a number above 0, not '", text, "': the default is used"));
-  return -1;
+// Without those that cannot be, where a mode forgives that.
+Result<cluster::OptionValues> CheckedValues(cluster::OptionValues values) {
+  for (const cluster::Mode* mode : cluster::Modes()) {
+    for (const cluster::ModeOption* option : mode->options) {
+      if (!cluster::IsGiven(values, *option)) continue;
+      const Status status = cluster::CheckValue(*option, cluster::TextOf(values, *option));
+      if (status.ok()) continue;
+      const std::string why = Concat(option->name, " ", status.message());
+      if (!option->forgives) return base::InvalidArgumentError(why);
+      PrintNotice(Concat(why, ": the default is used"));
+      values.erase(std::string(option->name));
+    }
+  }
+  return values;
 }
 
 }  // namespace
 
 Result<cluster::ModeOptions> ModeOptionsOf(const ClusterOptions& options,
                                            const std::string& folder) {
-  SONDE_ASSIGN_OR_RETURN(const auto time_range, ParseTimeRange(options.time_range));
-  std::vector<std::string> tables;
-  for (const std::string_view table : base::Split(options.tables, ',')) {
-    if (!base::Trim(table).empty()) tables.emplace_back(base::Trim(table));
-  }
-  constexpr double kNsPerUs = 1000;
-  cluster::ModeOptions of_mode{
-      .step_id = options.step_id,
-      .top_num = TopNumber(options.top_num),
-      .exclude_op_name = options.exclude_op_name,
-      .keeps_clocks = options.keeps_clocks,
-      .rank_id = options.rank_id,
-      .base_path = ClusterPath(options.base_path),
-      .gpu_path = ClusterPath(options.gpu_path),
-      .fuzzy_threshold = options.fuzzy_threshold,
-      .dumps_intermediate = options.dumps_intermediate,
-      .time_range = time_range,
-      .min_dur_ns = static_cast<int64_t>(options.min_duration_us * kNsPerUs),
-      .wanted_tables = std::move(tables),
-      .result_folder = folder,
-      .profiling_path = ClusterPath(options.path)};
-  if (options.parallel_types) {
-    SONDE_ASSIGN_OR_RETURN(of_mode.parallel_types, ParseParallelTypes(*options.parallel_types));
-  }
+  cluster::ModeOptions of_mode{.step_id = options.step_id,
+                               .values = {},
+                               .result_folder = folder,
+                               .profiling_path = ClusterPath(options.path)};
+  SONDE_ASSIGN_OR_RETURN(of_mode.values, CheckedValues(options.of_mode));
   return of_mode;
 }
 

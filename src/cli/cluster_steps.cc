@@ -8,6 +8,8 @@
 #include "cli/cluster_options.h"
 #include "cli/cluster_run.h"
 #include "cli/command.h"
+#include "cluster/frame/clocks.h"
+#include "cluster/frame/other_run.h"
 #include "cluster/parts/given_parts.h"
 #include "cluster/parts/launch.h"
 #include "cluster/parts/packs.h"
@@ -140,8 +142,10 @@ Result<int> Shuffle(const ClusterStepOptions& options) {
                          cluster::GivenParts::Open(PathsOf(options.sources), "", PrintNotice));
   const std::string folder = ClusterPath(options.cluster.output);
   SONDE_RETURN_IF_ERROR(base::MakeDirectories(folder));
-  SONDE_ASSIGN_OR_RETURN(const std::string path,
-                         given->Shuffle(*mode, options.cluster.keeps_clocks, folder));
+  SONDE_ASSIGN_OR_RETURN(
+      const std::string path,
+      given->Shuffle(*mode, cluster::IsGiven(options.cluster.of_mode, cluster::kKeepClocks),
+                     folder));
   if (path.empty()) {
     PrintNotice(Concat("no rank of these parts needs waits: reduce them"));
     return kExitOk;
@@ -152,7 +156,7 @@ Result<int> Shuffle(const ClusterStepOptions& options) {
 
 Result<ClusterDone> ReduceParts(const ClusterStepOptions& options) {
   SONDE_ASSIGN_OR_RETURN(const cluster::Mode* mode, ModeOfStep(options.cluster.mode));
-  const std::string base_path = ClusterPath(options.cluster.base_path);
+  const std::string base_path = cluster::TextOf(options.cluster.of_mode, cluster::kBaseRun);
   SONDE_ASSIGN_OR_RETURN(const auto given, cluster::GivenParts::Open(PathsOf(options.sources),
                                                                      base_path, PrintNotice));
   ClusterOptions own = options.cluster;

@@ -13,6 +13,7 @@
 #include "cli/command.h"
 #include "cli/job_notices.h"
 #include "cli/python_task.h"
+#include "cluster/frame/clocks.h"
 #include "cluster/frame/run.h"
 #include "cluster/parts/launch.h"
 #include "cluster/parts/part_reader.h"
@@ -38,9 +39,10 @@ void ReportOptionsWithoutEffect(const cluster::Mode& mode, const ClusterOptions&
   if (mode.takes_all_steps && options.step_id >= 0) {
     PrintNotice(Concat("--step_id has no effect on the mode ", mode.name));
   }
-  for (const std::string& name : options.given) {
-    if (std::find(mode.flags.begin(), mode.flags.end(), name) != mode.flags.end()) continue;
-    if (name == "--keep_clocks" && mode.needs.waits) continue;
+  for (const auto& [name, value] : options.of_mode) {
+    const bool is_own = std::ranges::any_of(
+        mode.options, [&](const cluster::ModeOption* option) { return option->name == name; });
+    if (is_own || (name == cluster::kKeepClocks.name && mode.needs.waits)) continue;
     PrintNotice(Concat(name, " has no effect on the mode ", mode.name));
   }
 }
@@ -203,7 +205,7 @@ void PrintTask(const ClusterOptions& options, const cluster::PartTask& task) {
                                     "--name",    task.pack.name,
                                     "--root",    base::AbsolutePath(ClusterPath(options.path)),
                                     "--results", base::AbsolutePath(ClusterPath(output))};
-  const auto of_mode = WordsOfModeOptions(options);
+  const auto of_mode = WordsOfModeOptions(options, /*of_map=*/true);
   words.insert(words.end(), of_mode.begin(), of_mode.end());
   std::vector<std::string> files;
   if (!task.waits.empty()) {

@@ -27,6 +27,27 @@
 namespace sonde::cluster {
 namespace {
 
+Status CheckShare(std::string_view value) {
+  const auto number = base::ParseDouble(value);
+  if (number && *number >= 0 && *number <= 1) return {};
+  return base::InvalidArgumentError(
+      base::Concat("must be a number from 0 to 1, not '", value, "'"));
+}
+
+constexpr ModeOption kGpuTrace = {.name = "--baseline_profiling_path",
+                                  .kind = OptionKind::kPath,
+                                  .help = "GPU profile, written by 'nsys export --type sqlite'",
+                                  .is_of_reduce = true};
+constexpr ModeOption kThreshold = {
+    .name = "--fuzzy_threshold",
+    .kind = OptionKind::kReal,
+    .help = "Least similarity of module names that belong together, 0: equal names only",
+    .usual = "0.6",
+    .check = &CheckShare};
+constexpr ModeOption kIntermediate = {.name = "--dump_intermediate_results",
+                                      .kind = OptionKind::kFlag,
+                                      .help = "Also write the times of each side"};
+
 using base::Concat;
 
 #define SONDE_COLUMNS_PROFILE(C)                                                      \
@@ -298,7 +319,8 @@ void AddProfile(int32_t rank, const std::vector<ModuleTime>& times, std::vector<
 
 Status ReduceCalibrateNpuGpu(std::span<const RankPart> ranks, const ModeOptions& options,
                              Outcome& outcome) {
-  SONDE_ASSIGN_OR_RETURN(const auto gpu, ReadGpuModules(options.gpu_path));
+  const std::string path = TextOf(options.values, kGpuTrace);
+  SONDE_ASSIGN_OR_RETURN(const auto gpu, ReadGpuModules(path));
   std::vector<CompareProfileRow> compared;
   std::vector<NpuProfileRow> npu_rows;
   std::vector<GpuProfileRow> gpu_rows;
@@ -310,15 +332,15 @@ Status ReduceCalibrateNpuGpu(std::span<const RankPart> ranks, const ModeOptions&
       continue;
     }
     const auto& own = rank.part.Rows<ModuleTime>();
-    const Comparison comparison(rank.rank, own, found->second, options.fuzzy_threshold);
+    const Comparison comparison(rank.rank, own, found->second, RealOf(options.values, kThreshold));
     comparison.AddRows(compared);
     comparison.ReportFindings(outcome);
-    if (!options.dumps_intermediate) continue;
+    if (!IsGiven(options.values, kIntermediate)) continue;
     AddProfile(rank.rank, own, npu_rows);
     AddProfile(rank.rank, found->second, gpu_rows);
   }
   if (compared.empty()) {
-    return base::NotFoundError(Concat("no rank has the number of a GPU in '", options.gpu_path,
+    return base::NotFoundError(Concat("no rank has the number of a GPU in '", path,
                                       "' (the first: ", std::to_string(gpu.begin()->first), ")"));
   }
   if (!without.empty()) {
@@ -331,8 +353,7 @@ Status ReduceCalibrateNpuGpu(std::span<const RankPart> ranks, const ModeOptions&
 }
 
 constexpr std::array kCalibrateNpuGpuTables = {&kCompareProfile, &kNpuProfile, &kGpuProfile};
-constexpr std::array<std::string_view, 3> kCalibrateNpuGpuFlags = {
-    "--baseline_profiling_path", "--fuzzy_threshold", "--dump_intermediate_results"};
+constexpr std::array kCalibrateNpuGpuOptions = {&kGpuTrace, &kThreshold, &kIntermediate};
 
 }  // namespace
 
@@ -344,10 +365,11 @@ constexpr Mode kCalibrateNpuGpuMode = {
     .tables = kCalibrateNpuGpuTables,
     .needs = ModuleNeeds(),
     .wants = "kernels and modules (--profile-with-modules; mstx ranges of the domain Module)",
-    .flags = kCalibrateNpuGpuFlags,
+    .options = kCalibrateNpuGpuOptions,
     .books = kCalibrateNpuGpuBooks,
     .takes_all_steps = true,
-    .check = [](const ModeOptions& options) { return CheckGpuFile(options.gpu_path); },
+    .check =
+        [](const ModeOptions& options) { return CheckGpuFile(TextOf(options.values, kGpuTrace)); },
     .map = &MapCalibrateNpuGpu,
     .reduce = &ReduceCalibrateNpuGpu};
 

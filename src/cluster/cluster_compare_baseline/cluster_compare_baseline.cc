@@ -310,7 +310,7 @@ Status ReduceClusterCompareBaseline(RanksOfASide ranks, const ModeOptions& optio
 
 constexpr std::array kClusterCompareBaselineTables = {&kBaselineSum, &kBaseline, &kBaselineOps,
                                                       &kHostClocks};
-constexpr std::array<std::string_view, 2> kClusterCompareBaselineFlags = {"--bp", "--keep_clocks"};
+constexpr std::array kClusterCompareBaselineOptions = {&kBaseRun, &kKeepClocks};
 
 }  // namespace
 
@@ -325,7 +325,7 @@ constexpr Mode kClusterCompareBaselineMode = {
                  .WithBounds()
                  .WithWaits(),
     .wants = kWantsKernels,
-    .flags = kClusterCompareBaselineFlags,
+    .options = kClusterCompareBaselineOptions,
     .check = &CheckBaseRun,
     .map = &MapParts,
     .reduce = &ReduceClusterCompareBaseline};
@@ -342,12 +342,12 @@ void ReportBaseClocks(RanksOfASide base_ranks, const ModeOptions& options, Outco
 
 Status ReduceClusterCompareBaseline(RanksOfASide ranks, const ModeOptions& options,
                                     Outcome& outcome) {
-  SONDE_ASSIGN_OR_RETURN(auto base_ranks,
-                         MapFolder(kClusterCompareBaselineMode, options.base_path, {}, options));
+  SONDE_ASSIGN_OR_RETURN(auto base_ranks, MapFolder(kClusterCompareBaselineMode,
+                                                    TextOf(options.values, kBaseRun), {}, options));
   std::erase_if(base_ranks, [](const RankPart& part) { return part.part.empty(); });
   if (base_ranks.empty()) {
-    return base::NotFoundError(
-        Concat("'", options.base_path, "' has no rank with what is compared: ", kWantsKernels));
+    return base::NotFoundError(Concat("'", TextOf(options.values, kBaseRun),
+                                      "' has no rank with what is compared: ", kWantsKernels));
   }
   const Clocks clocks = FindClocks(ranks, options, outcome);
   ReportBaseClocks(base_ranks, options, outcome);

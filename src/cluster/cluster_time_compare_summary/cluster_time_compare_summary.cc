@@ -113,8 +113,8 @@ Status MapClusterTimeCompareSummary(const RankInput& rank, Part& part) {
 
 Status ReduceClusterTimeCompareSummary(std::span<const RankPart> ranks, const ModeOptions& options,
                                        Outcome& outcome) {
-  SONDE_ASSIGN_OR_RETURN(auto base_ranks,
-                         MapFolder(kClusterTimeSummaryMode, options.base_path, {}, options));
+  SONDE_ASSIGN_OR_RETURN(auto base_ranks, MapFolder(kClusterTimeSummaryMode,
+                                                    TextOf(options.values, kBaseRun), {}, options));
   std::erase_if(base_ranks, [](const RankPart& part) { return part.part.empty(); });
   std::map<std::pair<int64_t, int64_t>, TimeSummaryRow> base_rows;
   for (const TimeSummaryRow& row : TimeSummary(base_ranks)) {
@@ -143,7 +143,7 @@ Status ReduceClusterTimeCompareSummary(std::span<const RankPart> ranks, const Mo
 }
 
 constexpr std::array kClusterTimeCompareSummaryTables = {&kTimeCompare};
-constexpr std::array<std::string_view, 1> kClusterTimeCompareSummaryFlags = {"--bp"};
+constexpr std::array kClusterTimeCompareSummaryOptions = {&kBaseRun};
 
 }  // namespace
 
@@ -155,7 +155,7 @@ constexpr Mode kClusterTimeCompareSummaryMode = {
     .tables = kClusterTimeCompareSummaryTables,
     .needs = StepNeeds() | recipes::HostCallNeeds(),
     .wants = "steps or kernels (a recording with the device or, on a CPU, --profile-with-cpu)",
-    .flags = kClusterTimeCompareSummaryFlags,
+    .options = kClusterTimeCompareSummaryOptions,
     .check = &CheckBaseRun,
     .map = &MapClusterTimeCompareSummary,
     .reduce = &ReduceClusterTimeCompareSummary};

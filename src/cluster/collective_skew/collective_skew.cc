@@ -195,7 +195,7 @@ Status ReduceCollectiveSkew(std::span<const RankPart> ranks, const ModeOptions& 
 }
 
 constexpr std::array kCollectiveSkewTables = {&kSkewSum, &kSkew, &kHostClocks};
-constexpr std::array<std::string_view, 1> kCollectiveSkewFlags = {"--keep_clocks"};
+constexpr std::array kCollectiveSkewOptions = {&kKeepClocks};
 
 }  // namespace
 
@@ -207,7 +207,7 @@ constexpr Mode kCollectiveSkewMode = {
     .tables = kCollectiveSkewTables,
     .needs = recipes::Reads<store::CommunicationOpRow>(),
     .wants = kWantsCommunication,
-    .flags = kCollectiveSkewFlags,
+    .options = kCollectiveSkewOptions,
     .map = &MapCollectiveSkew,
     .reduce = &ReduceCollectiveSkew};
 

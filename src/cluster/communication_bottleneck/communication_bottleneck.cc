@@ -26,6 +26,12 @@
 namespace sonde::cluster {
 namespace {
 
+constexpr ModeOption kBottleneckTop = TopNumber("10");
+constexpr ModeOption kBottleneckRank = {.name = "--rank_id",
+                                        .kind = OptionKind::kInt,
+                                        .help = "Rank whose operations are analysed",
+                                        .usual = "0"};
+
 using base::Concat;
 
 #define SONDE_COLUMNS_BOTTLENECK(C)                                                           \
@@ -161,13 +167,12 @@ BottleneckRow RowOf(const Case& one, const Streams& streams) {
 
 Result<std::vector<BottleneckOpRow>> LongestOf(std::span<const RankPart> ranks,
                                                const ModeOptions& options) {
-  constexpr size_t kTop = 10;
-  const auto target = std::find_if(ranks.begin(), ranks.end(), [&](const RankPart& rank) {
-    return rank.rank == options.rank_id;
-  });
+  const int64_t wanted = IntOf(options.values, kBottleneckRank);
+  const auto target = std::find_if(ranks.begin(), ranks.end(),
+                                   [&](const RankPart& rank) { return rank.rank == wanted; });
   if (target == ranks.end()) {
     return base::NotFoundError(
-        Concat("Target rank_id ", std::to_string(options.rank_id),
+        Concat("Target rank_id ", std::to_string(wanted),
                " not found in profiling path, or without communication, or not ",
                "of --rank_list: name one of those with --rank_id"));
   }
@@ -175,7 +180,7 @@ Result<std::vector<BottleneckOpRow>> LongestOf(std::span<const RankPart> ranks,
   std::stable_sort(ops.begin(), ops.end(), [](const BottleneckOpRow& a, const BottleneckOpRow& b) {
     return a.dur() > b.dur();
   });
-  const size_t most = options.top_num > 0 ? static_cast<size_t>(options.top_num) : kTop;
+  const auto most = static_cast<size_t>(IntOf(options.values, kBottleneckTop));
   if (ops.size() > most) ops.resize(most);
   return ops;
 }
@@ -211,8 +216,7 @@ Status ReduceCommunicationBottleneck(std::span<const RankPart> ranks, const Mode
 }
 
 constexpr std::array kCommunicationBottleneckTables = {&kBottleneck};
-constexpr std::array<std::string_view, 2> kCommunicationBottleneckFlags = {"--rank_id",
-                                                                           "--top_num"};
+constexpr std::array kCommunicationBottleneckOptions = {&kBottleneckRank, &kBottleneckTop};
 
 }  // namespace
 
@@ -224,7 +228,7 @@ constexpr Mode kCommunicationBottleneckMode = {
     .tables = kCommunicationBottleneckTables,
     .needs = recipes::Reads<store::CommunicationOpRow>(),
     .wants = kWantsCommunication,
-    .flags = kCommunicationBottleneckFlags,
+    .options = kCommunicationBottleneckOptions,
     .map = &MapCommunicationBottleneck,
     .reduce = &ReduceCommunicationBottleneck};
 

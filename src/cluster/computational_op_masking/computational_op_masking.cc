@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -24,6 +25,33 @@
 
 namespace sonde::cluster {
 namespace {
+
+using TypeGroups = std::vector<std::vector<std::string>>;
+
+// "tp;dp,edp" is tp, and dp and edp together; none where a name is empty.
+std::optional<TypeGroups> ParseGroups(std::string_view text) {
+  TypeGroups groups;
+  for (const std::string_view group : base::Split(text, ';')) {
+    std::vector<std::string>& names = groups.emplace_back();
+    for (const std::string_view name : base::Split(group, ',')) {
+      names.emplace_back(base::Trim(name));
+      if (names.back().empty()) return std::nullopt;
+    }
+  }
+  return groups;
+}
+
+Status CheckGroups(std::string_view value) {
+  if (ParseGroups(value)) return {};
+  return base::InvalidArgumentError(base::Concat(
+      "must be names of groups like 'tp;dp,edp', none of them empty, not '", value, "'"));
+}
+
+constexpr ModeOption kParallelTypes = {
+    .name = "--parallel_types",
+    .help = "Kinds of groups, ';' between, ',' between those that count together",
+    .usual = "dp,edp;edp;dp;ep;pp;mp;tp",
+    .check = &CheckGroups};
 
 using recipes::Interval;
 
@@ -96,7 +124,8 @@ Status MapComputationalOpMasking(const RankInput& rank, Part& part) {
   const std::vector<Interval> kernels = Kernels(rank);
   if (kernels.empty() || data.steps.empty()) return {};
   for (const auto& [type, list] : operations) part.Rows<KnownType>().push_back({type});
-  for (const std::vector<std::string>& types : rank.options.parallel_types) {
+  const auto groups = ParseGroups(TextOf(rank.options.values, kParallelTypes));
+  for (const std::vector<std::string>& types : *groups) {
     std::vector<Interval> wanted;
     for (const std::string& type : std::set<std::string>(types.begin(), types.end())) {
       const auto found = operations.find(type);
@@ -169,7 +198,7 @@ Status ReduceComputationalOpMasking(std::span<const RankPart> ranks, const ModeO
 }
 
 constexpr std::array kComputationalOpMaskingTables = {&kMasking};
-constexpr std::array<std::string_view, 1> kComputationalOpMaskingFlags = {"--parallel_types"};
+constexpr std::array kComputationalOpMaskingOptions = {&kParallelTypes};
 
 }  // namespace
 
@@ -185,7 +214,7 @@ constexpr Mode kComputationalOpMaskingMode = {
     .wants =
         "steps, kernels, and communication in groups whose kind is known (recorded with the "
         "device, profiler.step() in the program)",
-    .flags = kComputationalOpMaskingFlags,
+    .options = kComputationalOpMaskingOptions,
     .map = &MapComputationalOpMasking,
     .reduce = &ReduceComputationalOpMasking};
 

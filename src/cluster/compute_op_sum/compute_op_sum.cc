@@ -14,6 +14,9 @@
 namespace sonde::cluster {
 namespace {
 
+constexpr ModeOption kExcludeName = {
+    .name = "--exclude_op_name", .kind = OptionKind::kFlag, .help = "Leave out the table by name"};
+
 // Kernels of one kind of a rank.
 struct KindRow {
   std::string name;
@@ -160,7 +163,7 @@ Status ReduceComputeOpSum(std::span<const RankPart> ranks, const ModeOptions& op
   const auto by_rank = ByTypeAndRank(ranks);
   const auto all = OfAll(ranks);
   outcome.tables = {TableOf(kComputeAll, all), TableOf(kComputeType, by_rank)};
-  if (!options.exclude_op_name) {
+  if (!IsGiven(options.values, kExcludeName)) {
     outcome.tables.push_back(TableOf(kComputeName, ByNameAndRank(ranks)));
   }
   if (!all.empty()) ReportMost(all, outcome);
@@ -169,7 +172,7 @@ Status ReduceComputeOpSum(std::span<const RankPart> ranks, const ModeOptions& op
 }
 
 constexpr std::array kComputeOpSumTables = {&kComputeAll, &kComputeType, &kComputeName};
-constexpr std::array<std::string_view, 1> kComputeOpSumFlags = {"--exclude_op_name"};
+constexpr std::array kComputeOpSumOptions = {&kExcludeName};
 
 }  // namespace
 
@@ -180,7 +183,7 @@ constexpr Mode kComputeOpSumMode = {.name = "compute_op_sum",
                                     .tables = kComputeOpSumTables,
                                     .needs = recipes::Reads<store::DeviceTaskRow>(),
                                     .wants = kWantsKernels,
-                                    .flags = kComputeOpSumFlags,
+                                    .options = kComputeOpSumOptions,
                                     .map = &MapComputeOpSum,
                                     .reduce = &ReduceComputeOpSum};
 

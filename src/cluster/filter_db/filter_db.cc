@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <optional>
 #include <set>
 #include <system_error>
 #include <utility>
@@ -57,14 +58,61 @@ StepWindow Both(const StepWindow& a, const StepWindow& b) {
   return {std::max(a.begin_ns, b.begin_ns), std::min(a.end_ns, b.end_ns)};
 }
 
+// "100,200", in nanoseconds.
+std::optional<StepWindow> ParseTimeRange(std::string_view text) {
+  const auto parts = base::Split(text, ',');
+  if (parts.size() != 2) return std::nullopt;
+  const auto begin = base::ParseInt64(base::Trim(parts[0]));
+  const auto end = base::ParseInt64(base::Trim(parts[1]));
+  if (!begin || !end || *begin > *end) return std::nullopt;
+  return StepWindow{*begin, *end};
+}
+
+Status CheckTimeRange(std::string_view value) {
+  if (ParseTimeRange(value)) return {};
+  return base::InvalidArgumentError(
+      Concat("must be two numbers, the smaller first, like 100,200, not '", value, "'"));
+}
+
+Status CheckDuration(std::string_view value) {
+  const auto number = base::ParseDouble(value);
+  if (number && *number >= 0) return {};
+  return base::InvalidArgumentError(Concat("must be a number of at least 0, not '", value, "'"));
+}
+
+constexpr ModeOption kTimeRange = {
+    .name = "--time_range",
+    .help = "BEGIN,END in nanoseconds, as the databases have them: what begins in it",
+    .check = &CheckTimeRange};
+constexpr ModeOption kFilterTables = {
+    .name = "--tables", .help = "Tables that stay, as TASK,COMMUNICATION_OP; the others go"};
+constexpr ModeOption kMinDuration = {.name = "--min_duration",
+                                     .kind = OptionKind::kReal,
+                                     .help = "Microseconds that a kernel or call must take to stay",
+                                     .usual = "10",
+                                     .check = &CheckDuration};
+constexpr std::array kFilterDbOptions = {&kTimeRange, &kFilterTables, &kMinDuration};
+
+// Empty: all.
+std::vector<std::string> WantedTables(const ModeOptions& options) {
+  std::vector<std::string> tables;
+  const std::string text = TextOf(options.values, kFilterTables);
+  for (const std::string_view table : base::Split(text, ',')) {
+    if (!base::Trim(table).empty()) tables.emplace_back(base::Trim(table));
+  }
+  return tables;
+}
+
 SmallerOptions OptionsOf(const StepWindow& step, const ModeOptions& options) {
-  return {.window = Both(step, options.time_range),
-          .min_dur_ns = options.min_dur_ns,
-          .tables = options.wanted_tables};
+  constexpr double kNsPerUs = 1000;
+  const auto range = ParseTimeRange(TextOf(options.values, kTimeRange));
+  return {.window = range ? Both(step, *range) : step,
+          .min_dur_ns = static_cast<int64_t>(RealOf(options.values, kMinDuration) * kNsPerUs),
+          .tables = WantedTables(options)};
 }
 
 bool KeepsAnalysis(const ModeOptions& options) {
-  return !options.has_time_range() && options.wanted_tables.empty();
+  return !IsGiven(options.values, kTimeRange) && WantedTables(options).empty();
 }
 
 // Nothing where the database has no steps; an error where it has others.
@@ -201,7 +249,7 @@ Status RemoveOthers(const ModeOptions& options, const std::set<std::string>& kep
 
 void ReportUnknownTables(const ModeOptions& options, const std::set<std::string>& known,
                          Outcome& outcome) {
-  for (const std::string& table : options.wanted_tables) {
+  for (const std::string& table : WantedTables(options)) {
     const bool is_known = std::ranges::any_of(known, [&](const std::string& name) {
       return base::ToLower(name) == base::ToLower(table);
     });
@@ -235,9 +283,6 @@ Status ReduceFilterDb(std::span<const RankPart> ranks, const ModeOptions& option
   return {};
 }
 
-constexpr std::array<std::string_view, 3> kFilterDbFlags = {"--time_range", "--tables",
-                                                            "--min_duration"};
-
 }  // namespace
 
 extern const Mode kFilterDbMode;
@@ -248,7 +293,7 @@ constexpr Mode kFilterDbMode = {
     .tables = {},
     .needs = {.waits = true},
     .wants = kWantsKernels,
-    .flags = kFilterDbFlags,
+    .options = kFilterDbOptions,
     .writes_files = true,
     .map_files = &MapFiles,
     .map = &MapFilterDb,

@@ -85,7 +85,7 @@ Clocks FindClocks(std::span<const RankPart> ranks, const ModeOptions& options, O
   for (const recipes::HostClock& clock : found) {
     std::vector<int32_t> own;
     for (const size_t place : clock.ranks) own.push_back(members[place].rank);
-    const bool is_corrected = clock.ahead_ns != 0 && !options.keeps_clocks;
+    const bool is_corrected = clock.ahead_ns != 0 && !IsGiven(options.values, kKeepClocks);
     clocks.rows.push_back({.host = NameOf(clock, members),
                            .ranks = Listed(own),
                            .ahead_ns = clock.ahead_ns,

@@ -46,7 +46,15 @@ struct Clocks {
   }
 };
 
-// From the rows of MapCollectives; with ModeOptions::keeps_clocks they are shown and not corrected.
+// Of the modes that ask for clocks, and of those whose waits are computed.
+inline constexpr ModeOption kKeepClocks = {
+    .name = "--keep_clocks",
+    .kind = OptionKind::kFlag,
+    .help =
+        "Leave times of hosts whose clocks disagree as they are, also for waits that no "
+        "profiler measured"};
+
+// From the rows of MapCollectives; with kKeepClocks they are shown and not corrected.
 // Reports what it found.
 Clocks FindClocks(std::span<const RankPart> ranks, const ModeOptions& options, Outcome& outcome);
 

@@ -111,7 +111,7 @@ TEST(Clocks, AreRightWhereARankBeginsOrEndsLate) {
 TEST(Clocks, AreLeftOnDemand) {
   Outcome outcome;
   ModeOptions options;
-  options.keeps_clocks = true;
+  options.values[std::string(kKeepClocks.name)] = "";
   const auto clocks = FindClocks(
       Ranks(RankOn(0, "a", 0, 9), RankOn(1, "b", 9 * kMs, 9), RankOn(2, "b", 9 * kMs, 9)), options,
       outcome);

@@ -20,6 +20,7 @@
 
 #include "base/status.h"
 #include "cluster/frame/columns.h"
+#include "cluster/frame/mode_option.h"
 #include "cluster/frame/part.h"
 #include "cluster/frame/table.h"
 #include "recipes/finding/finding.h"
@@ -38,29 +39,14 @@ struct StepWindow {
 
 class RankReader;  // frame/run.h
 
-// Of the command line, for modes. What a mode does not list in Mode::flags is not given to it.
+// Of the command line, for modes.
 struct ModeOptions {
-  int64_t step_id = -1;          // -1: all
-  int64_t top_num = -1;          // -1: the mode's own number
-  bool exclude_op_name = false;  // compute_op_sum
-  bool keeps_clocks = false;     // those of hosts as they are
-  int64_t rank_id = 0;           // communication_bottleneck
-  // computational_op_masking: names of groups that count together
-  std::vector<std::vector<std::string>> parallel_types = {{"dp", "edp"}, {"edp"}, {"dp"}, {"ep"},
-                                                          {"pp"},        {"mp"},  {"tp"}};
-  std::string base_path;  // --bp of cluster_time_compare_summary
-  std::string gpu_path;   // --baseline_profiling_path of calibrate_npu_gpu
-  double fuzzy_threshold = 0.6;
-  bool dumps_intermediate = false;
-  // filter_db
-  StepWindow time_range;
-  int64_t min_dur_ns = 0;
-  std::vector<std::string> wanted_tables;  // empty: all
-  std::string result_folder;               // where results go
-  std::string profiling_path;              // -d
+  int64_t step_id = -1;        // -1: all
+  OptionValues values;         // of Mode::options
+  std::string result_folder;   // where results go
+  std::string profiling_path;  // -d
   // Who reads ranks; null: this process does, all of them.
   columns::Own<RankReader*> reader = {};
-  bool has_time_range() const { return !(time_range == StepWindow{}); }
 };
 
 // What a map wrote below the folder of results (Mode::writes_files).
@@ -125,7 +111,7 @@ struct Mode {
   std::span<const TableInfo* const> tables;  // all that it may write
   recipes::Needs needs;
   std::string_view wants;  // what a rank must hold, and the switch that records it
-  std::span<const std::string_view> flags = {};  // that it has in addition to the common ones
+  std::span<const ModeOption* const> options = {};  // in addition to the common ones
   // Files that stand for the tables in the text form, next to cluster_analysis.db.
   std::span<const std::string_view> texts = {};
   std::span<const BookInfo> books = {};  // instead of csv files, in the text form

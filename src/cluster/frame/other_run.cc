@@ -10,12 +10,13 @@
 namespace sonde::cluster {
 
 Status CheckBaseRun(const ModeOptions& options) {
-  if (options.base_path.empty()) {
+  const std::string path = TextOf(options.values, kBaseRun);
+  if (path.empty()) {
     return base::InvalidArgumentError(
         "Must specify the --bp parameter: the folder of the base run");
   }
   if (options.reader.value != nullptr) return {};  // its parts may be all that is here
-  return job::FindWholeJob({options.base_path}, {.max_depth = kFolderDepth, .allow = {}}).status();
+  return job::FindWholeJob({path}, {.max_depth = kFolderDepth, .allow = {}}).status();
 }
 
 namespace {

@@ -12,6 +12,11 @@
 
 namespace sonde::cluster {
 
+inline constexpr ModeOption kBaseRun = {.name = "--bp",
+                                        .kind = OptionKind::kPath,
+                                        .help = "Folder of the base run",
+                                        .is_of_reduce = true};
+
 // Whether the run that --bp names is there; a Mode::check.
 Status CheckBaseRun(const ModeOptions& options);
 

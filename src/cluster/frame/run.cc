@@ -9,6 +9,7 @@
 #include "base/files.h"
 #include "base/host/parallel.h"
 #include "base/strings.h"
+#include "cluster/frame/clocks.h"
 #include "cluster/frame/facts.h"
 #include "cluster/frame/waits.h"
 #include "importers/import_rows.h"
@@ -180,7 +181,7 @@ class Runner {
     job::RunOptions run;
     run.threads = options_.threads;
     run.progress = progress ? &*progress : nullptr;
-    run.keeps_clocks = mode_options_.keeps_clocks;
+    run.keeps_clocks = IsGiven(mode_options_.values, kKeepClocks);
     run.report_clocks = ReportClocks();
     run.notify = options_.notify;
     auto failures = opened->failures;
@@ -339,7 +340,7 @@ int32_t RankOf(const job::Trace& trace) {
 }
 
 bool ShowsClocks(const Mode& mode) {
-  return std::ranges::find(mode.flags, std::string_view("--keep_clocks")) != mode.flags.end();
+  return std::ranges::find(mode.options, &kKeepClocks) != mode.options.end();
 }
 
 // All ranks of a job know it, or none: a few are asked, since one may be damaged.

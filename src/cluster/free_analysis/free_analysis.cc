@@ -30,6 +30,8 @@
 namespace sonde::cluster {
 namespace {
 
+constexpr ModeOption kFreeTop = TopNumber("10");
+
 using base::Concat;
 using recipes::Interval;
 
@@ -66,7 +68,6 @@ std::string MomentText(int64_t ns) {
 }
 
 std::vector<Interval> LongestGaps(const RankInput& rank) {
-  constexpr int64_t kTop = 10;
   const recipes::TraceData& data = rank.data();
   std::vector<Interval> busy;
   for (const store::DeviceTaskRow& task : data.tasks) {
@@ -84,7 +85,7 @@ std::vector<Interval> LongestGaps(const RankInput& rank) {
   std::stable_sort(gaps.begin(), gaps.end(), [](const Interval& a, const Interval& b) {
     return a.end_ns - a.start_ns > b.end_ns - b.start_ns;
   });
-  const int64_t top = rank.options.top_num < 0 ? kTop : rank.options.top_num;
+  const int64_t top = IntOf(rank.options.values, kFreeTop);
   if (std::cmp_greater(gaps.size(), top)) gaps.resize(static_cast<size_t>(top));
   return gaps;
 }
@@ -281,7 +282,7 @@ Status ReduceFreeAnalysis(std::span<const RankPart> ranks, const ModeOptions& /*
 }
 
 constexpr std::array kFreeAnalysisTables = {&kFree};
-constexpr std::array<std::string_view, 1> kFreeAnalysisFlags = {"--top_num"};
+constexpr std::array kFreeAnalysisOptions = {&kFreeTop};
 
 }  // namespace
 
@@ -297,7 +298,7 @@ constexpr Mode kFreeAnalysisMode = {
     .wants =
         "two pieces of work of a device with time between (recorded with the device or, on a "
         "CPU, with --profile-with-cpu)",
-    .flags = kFreeAnalysisFlags,
+    .options = kFreeAnalysisOptions,
     .map = &MapFreeAnalysis,
     .reduce = &ReduceFreeAnalysis};
 

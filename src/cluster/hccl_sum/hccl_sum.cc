@@ -13,6 +13,8 @@
 namespace sonde::cluster {
 namespace {
 
+constexpr ModeOption kHcclRows = TopNumber("15");
+
 using base::Concat;
 
 struct HcclSumOpRow {
@@ -137,10 +139,8 @@ void ReportLongest(const std::vector<HcclAllRow>& all, const std::vector<HcclTop
 
 Status ReduceHcclSum(std::span<const RankPart> ranks, const ModeOptions& options,
                      Outcome& outcome) {
-  constexpr size_t kTop = 15;
   const auto all = OfAll(ranks);
-  const auto top =
-      Longest(ranks, options.top_num > 0 ? static_cast<size_t>(options.top_num) : kTop);
+  const auto top = Longest(ranks, static_cast<size_t>(IntOf(options.values, kHcclRows)));
   outcome.tables = {TableOf(kHcclAll, all), TableOf(kHcclRank, OfRanks(ranks)),
                     TableOf(kHcclTop, top), TableOf(kHcclGroup, GroupRows(ranks))};
   if (!all.empty()) ReportLongest(all, top, outcome);
@@ -148,7 +148,7 @@ Status ReduceHcclSum(std::span<const RankPart> ranks, const ModeOptions& options
 }
 
 constexpr std::array kHcclSumTables = {&kHcclAll, &kHcclRank, &kHcclTop, &kHcclGroup};
-constexpr std::array<std::string_view, 1> kHcclSumFlags = {"--top_num"};
+constexpr std::array kHcclSumOptions = {&kHcclRows};
 
 }  // namespace
 
@@ -160,7 +160,7 @@ constexpr Mode kHcclSumMode = {
     .tables = kHcclSumTables,
     .needs = recipes::Reads<store::CommunicationOpRow>(),
     .wants = kWantsCommunication,
-    .flags = kHcclSumFlags,
+    .options = kHcclSumOptions,
     .map = &MapHcclSum,
     .reduce = &ReduceHcclSum};
 

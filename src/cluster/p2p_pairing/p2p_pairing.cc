@@ -247,7 +247,7 @@ Status ReduceP2pPairing(std::span<const RankPart> ranks, const ModeOptions& opti
 }
 
 constexpr std::array kP2pPairingTables = {&kP2p, &kPairs, &kHostClocks};
-constexpr std::array<std::string_view, 1> kP2pPairingFlags = {"--keep_clocks"};
+constexpr std::array kP2pPairingOptions = {&kKeepClocks};
 
 }  // namespace
 
@@ -263,7 +263,7 @@ constexpr Mode kP2pPairingMode = {
     .wants =
         "sends and receives between two ranks (a pipeline, recorded with --profile-level "
         "level1)",
-    .flags = kP2pPairingFlags,
+    .options = kP2pPairingOptions,
     .map = &MapP2pPairing,
     .reduce = &ReduceP2pPairing};
 

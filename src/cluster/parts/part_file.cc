@@ -131,7 +131,11 @@ bool PartFile::HasPending() const { return std::ranges::any_of(ranks, &PackedRan
 std::string OptionsText(const ModeOptions& options) {
   ModeOptions own = options;
   own.result_folder = own.profiling_path = "";  // where, and not what
-  own.base_path = own.gpu_path = "";            // of reduce
+  for (const Mode* mode : Modes()) {
+    for (const ModeOption* option : mode->options) {
+      if (option->is_of_reduce) own.values.erase(std::string(option->name));
+    }
+  }
   NestedColumn column = columns::Empty<ModeOptions>("options");
   columns::Put(own, column);
   base::JsonWriter json(nullptr, base::JsonWriter::Style::kPythonDefault);

@@ -8,6 +8,7 @@
 
 #include "base/files.h"
 #include "base/strings.h"
+#include "cluster/frame/clocks.h"
 #include "cluster/frame/waits.h"
 #include "cluster/parts/together.h"
 #include "job/job.h"
@@ -221,7 +222,8 @@ Result<std::string> PartReader::Shuffle(const Round& round, const std::vector<Pa
   for (const Pack& pack : round.packs) names.push_back(pack.name);
   std::string path = PathOf(NameOfWaits(round.mode, names));
   if (base::PathExists(path)) return path;
-  SONDE_RETURN_IF_ERROR(files_.Write(path, WaitsOf(round.mode, files, round.options.keeps_clocks)));
+  SONDE_RETURN_IF_ERROR(
+      files_.Write(path, WaitsOf(round.mode, files, IsGiven(round.options.values, kKeepClocks))));
   return path;
 }
 

@@ -207,7 +207,7 @@ Status ReducePpChart(std::span<const RankPart> ranks, const ModeOptions& options
 }
 
 constexpr std::array kPpChartTables = {&kStepTasks, &kHostClocks};
-constexpr std::array<std::string_view, 1> kPpChartFlags = {"--keep_clocks"};
+constexpr std::array kPpChartOptions = {&kKeepClocks};
 
 }  // namespace
 
@@ -222,7 +222,7 @@ constexpr Mode kPpChartMode = {
     .wants =
         "ranges with 'forward' or 'backward' in their text (sonde.mstx around the steps of the "
         "pipeline, --profile-mstx)",
-    .flags = kPpChartFlags,
+    .options = kPpChartOptions,
     .map = &MapPpChart,
     .reduce = &ReducePpChart};
 

@@ -14,6 +14,8 @@
 namespace sonde::cluster {
 namespace {
 
+constexpr ModeOption kSlowLinkTop = TopNumber("15");
+
 using base::Concat;
 
 Status MapSlowLink(const RankInput& rank, Part& part) {
@@ -90,7 +92,6 @@ SlowLinkRow RowOf(const LinkOps& ops) {
 
 Status ReduceSlowLink(std::span<const RankPart> ranks, const ModeOptions& options,
                       Outcome& outcome) {
-  constexpr size_t kTop = 15;
   const std::vector<SlowLinkOpRow> ops = AllOps(ranks);
   std::map<std::tuple<std::string, int64_t, int64_t>, LinkOps> kinds;
   for (const SlowLinkOpRow& op : ops) kinds[{op.op_type, op.size_bytes, op.ranks}].push_back(&op);
@@ -103,7 +104,7 @@ Status ReduceSlowLink(std::span<const RankPart> ranks, const ModeOptions& option
   }
   std::stable_sort(rows.begin(), rows.end(),
                    [](const auto& a, const auto& b) { return a.offset_ratio > b.offset_ratio; });
-  const size_t most = options.top_num > 0 ? static_cast<size_t>(options.top_num) : kTop;
+  const auto most = static_cast<size_t>(IntOf(options.values, kSlowLinkTop));
   if (rows.size() > most) rows.resize(most);
   outcome.tables = {TableOf(kSlowLink, rows), TableOf(kSlowLinkOp, shown)};
   if (rows.empty()) AddFinding(outcome, "cluster.no_slow_link", {}, kSlowLink);
@@ -119,7 +120,7 @@ Status ReduceSlowLink(std::span<const RankPart> ranks, const ModeOptions& option
 }
 
 constexpr std::array kSlowLinkTables = {&kSlowLink, &kSlowLinkOp};
-constexpr std::array<std::string_view, 1> kSlowLinkFlags = {"--top_num"};
+constexpr std::array kSlowLinkOptions = {&kSlowLinkTop};
 
 }  // namespace
 
@@ -131,7 +132,7 @@ constexpr Mode kSlowLinkMode = {
     .tables = kSlowLinkTables,
     .needs = recipes::Reads<store::CommunicationOpRow>(),
     .wants = kWantsCommunication,
-    .flags = kSlowLinkFlags,
+    .options = kSlowLinkOptions,
     .takes_all_steps = true,
     .map = &MapSlowLink,
     .reduce = &ReduceSlowLink};

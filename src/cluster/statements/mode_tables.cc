@@ -41,11 +41,12 @@ bool ForwardFound(std::span<const Table> tables, const TableInfo& wanted, store:
   return true;
 }
 
-bool ComparesRuns(const Mode& mode) {
-  return std::ranges::any_of(mode.flags, [](std::string_view flag) {
-    return flag == "--bp" || flag == "--baseline_profiling_path";
-  });
+// What --baseline of a statement stands for.
+bool IsOtherRun(const ModeOption* option) {
+  return option->kind == OptionKind::kPath && option->is_of_reduce;
 }
+
+bool ComparesRuns(const Mode& mode) { return std::ranges::any_of(mode.options, &IsOtherRun); }
 
 class TablesOfModes final : public store::MadeTables {
  public:
@@ -116,7 +117,9 @@ RunMode RunOverFolder(FolderRequest request) {
     SONDE_ASSIGN_OR_RETURN(const RankChoice choice, ChooseRanks(found, {}));
     for (const std::string& notice : choice.notices) request.notify(notice);
     ModeOptions options;
-    options.base_path = options.gpu_path = request.base_path;
+    for (const ModeOption* option : mode.options) {
+      if (IsOtherRun(option)) options.values[std::string(option->name)] = request.base_path;
+    }
     options.profiling_path = request.path;
     RunOptions run;
     run.threads = request.threads;

@@ -139,7 +139,7 @@ Status ReduceTraceDiff(std::span<const RankPart> ranks, const ModeOptions& optio
                        Outcome& outcome);
 
 constexpr std::array kTraceDiffTables = {&kTraceDiff};
-constexpr std::array<std::string_view, 1> kTraceDiffFlags = {"--bp"};
+constexpr std::array kTraceDiffOptions = {&kBaseRun};
 
 }  // namespace
 
@@ -152,7 +152,7 @@ constexpr Mode kTraceDiffMode = {
     .needs =
         recipes::Reads<store::DeviceTaskRow, store::FrameworkOpRow, store::SliceRow>().WithBounds(),
     .wants = kWantsKernels,
-    .flags = kTraceDiffFlags,
+    .options = kTraceDiffOptions,
     .check = &CheckBaseRun,
     .map = &MapTraceDiff,
     .reduce = &ReduceTraceDiff};
@@ -162,7 +162,7 @@ namespace {
 Status ReduceTraceDiff(std::span<const RankPart> ranks, const ModeOptions& options,
                        Outcome& outcome) {
   SONDE_ASSIGN_OR_RETURN(const auto base_ranks,
-                         MapFolder(kTraceDiffMode, options.base_path, {}, options));
+                         MapFolder(kTraceDiffMode, TextOf(options.values, kBaseRun), {}, options));
   std::set<int32_t> own;
   std::set<int32_t> both;
   for (const RankPart& rank : ranks) own.insert(rank.rank);
