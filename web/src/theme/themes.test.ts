@@ -13,7 +13,7 @@ describe.each(Object.entries(themes))("theme %s", (_name, theme) => {
     expect(contrast(theme.accentText, theme.accent)).toBeGreaterThanOrEqual(4.5);
   });
   it("has readable texts in bars", () => {
-    const bars = [...theme.bars, theme.computing, theme.communication, theme.exposed];
+    const bars = [...theme.bars, theme.computing, theme.communication, theme.exposed, theme.copying];
     for (const bar of bars) {
       expect(contrast(theme.barText, bar), bar).toBeGreaterThanOrEqual(4.5);
     }

@@ -20,6 +20,7 @@ export interface Theme {
   computing: string;
   communication: string;
   exposed: string;
+  copying: string;
   free: string;
   counter: string;
   counterLine: string;
@@ -59,6 +60,7 @@ export const themes: Record<"light" | "dark", Theme> = {
     computing: "#8ccb9b",
     communication: "#8fb8e6",
     exposed: "#eea092",
+    copying: "#e9c48e",
     free: "#d6dae0",
     counter: "#c3dbea",
     counterLine: "#3d84ad",
@@ -96,6 +98,7 @@ export const themes: Record<"light" | "dark", Theme> = {
     computing: "#6fae80",
     communication: "#7299cb",
     exposed: "#cf7f71",
+    copying: "#c49f67",
     free: "#6b7683",
     counter: "#2c4b5f",
     counterLine: "#7fbede",

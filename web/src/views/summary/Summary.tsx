@@ -14,7 +14,7 @@ import { formatCount, formatDuration, formatShare } from "../../base/format";
 import { Findings } from "./Findings";
 import { Parallel } from "./Parallel";
 import { Top } from "./Top";
-import { type Step, longest, rankTotals, stepsOf, wholeOf, writtenStepsOf } from "./steps";
+import { type RankTotal, type Step, hasCopies, longest, rankTotals, stepsOf, wholeOf, writtenStepsOf } from "./steps";
 import { useWritten } from "./useWritten";
 
 /** Beyond it only the longest steps have bars; all are in the table below. */
@@ -27,11 +27,12 @@ function Steps({ steps }: { steps: readonly Step[] }) {
   const wanted = chosen === "" ? steps : steps.filter((step) => step.step === chosen);
   const shown = useMemo(() => longest(wanted, MOST_BARS), [steps, chosen]); // eslint-disable-line react-hooks/exhaustive-deps
   const whole = Math.max(1, ...shown.map(wholeOf));
+  const has = hasCopies(steps);
   const parts = [
-    ["computing", theme.computing],
-    ["exposed", theme.exposed],
-    ["free", theme.free],
-  ] as const;
+    ["computing", theme.computing] as const,
+    ["exposed", theme.exposed] as const,
+    ...(has ? [["copying", theme.copying] as const, ["idle", theme.free] as const] : [["free", theme.free] as const]),
+  ];
   return (
     <>
       <div className="toolbar">
@@ -119,13 +120,13 @@ function Facts() {
   );
 }
 
-const RANK_COLUMNS = [
+const rankColumns = (copies: boolean) => [
   "rank:text",
   "steps:integer",
   "average_ns:real",
   "computing_ns:integer",
   "communication, not overlapped_ns:integer",
-  "free_ns:integer",
+  ...(copies ? ["copying_ns:integer", "idle_ns:integer"] : ["free_ns:integer"]),
   "computing above median share:real",
   "trace:integer",
 ];
@@ -144,14 +145,14 @@ function Summary() {
     [answers, written.tables],
   );
   const totals = useMemo(() => rankTotals(steps), [steps]);
-  const ranks = useMemo(
-    () =>
-      tableOf(
-        RANK_COLUMNS,
-        totals.map((r) => [r.rank, r.steps, r.average, r.computing, r.exposed, r.free, r.slower, r.trace]),
-      ),
-    [totals],
-  );
+  const ranks = useMemo(() => {
+    const copies = hasCopies(steps);
+    const rest = (r: RankTotal) => (copies ? [r.copying, r.idle] : [r.free]);
+    return tableOf(
+      rankColumns(copies),
+      totals.map((r) => [r.rank, r.steps, r.average, r.computing, r.exposed, ...rest(r), r.slower, r.trace]),
+    );
+  }, [steps, totals]);
   return (
     <div className="page scrolls">
       <Facts />
@@ -175,7 +176,9 @@ function Summary() {
             testId="ranks"
             trace={-1}
             answer={ranks}
-            onRow={(row) => store.set({ view: "operators", detail: { ...store.get().detail, rank: String(row[7]) } })}
+            onRow={(row) =>
+              store.set({ view: "operators", detail: { ...store.get().detail, rank: String(row.at(-1)) } })
+            }
           />
         </div>
       )}

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 
-import { computes, longest, rankTotals, stepsOf, writtenStepsOf } from "./steps";
+import { computes, hasCopies, longest, rankTotals, stepsOf, wholeOf, writtenStepsOf } from "./steps";
 
 const columns = ["step_id", "computing_ns", "overlapped_ns", "not_overlapped_ns", "free_ns"].map((name) => ({
   name,
@@ -22,6 +22,22 @@ it("reads the breakdown of a rank", () => {
     ["5", 10],
     ["–", 1],
   ]);
+});
+
+it("has copies as a part of their own, with what is idle beside them", () => {
+  const both = [...columns, ...["copying_ns", "idle_ns"].map((name) => ({ name, type: "integer" }))];
+  const steps = stepsOf("Rank 0", 0, {
+    ...table([]),
+    columns: both,
+    rows: [
+      [1, 400, 0, 0, 0, 600, 140],
+      [2, 400, 0, 0, 30, 0, 30],
+    ],
+  });
+  expect(hasCopies(steps)).toBe(true);
+  expect(steps.map(wholeOf)).toEqual([1140, 430]);
+  expect(rankTotals(steps)[0]).toMatchObject({ average: 785, copying: 600, idle: 170, free: 30 });
+  expect(hasCopies(stepsOf("Rank 0", 0, table([[1, 100, 0, 60, 10]])))).toBe(false);
 });
 
 it("names the rank that others wait for", () => {
@@ -75,6 +91,8 @@ it("reads the breakdown that a profiler wrote, where no computing was kept", () 
       overlapped: 0,
       exposed: 441_708_380,
       free: 136_819_560,
+      copying: 0,
+      idle: 136_819_560,
     },
   ]);
 });

@@ -11,10 +11,17 @@ export interface Step {
   computing: number;
   overlapped: number;
   exposed: number;
+  /** Neither of both, between their first and last work. */
   free: number;
+  /** Copies while nothing is computed or communicated. */
+  copying: number;
+  /** Nothing at all, between the first and last work of all three: without copies the same as `free`. */
+  idle: number;
 }
 
-export const wholeOf = (step: Step) => step.computing + step.exposed + step.free;
+export const wholeOf = (step: Step) => step.computing + step.exposed + step.copying + step.idle;
+
+export const hasCopies = (steps: readonly Step[]) => steps.some((step) => step.copying > 0);
 
 /** The longest of them, in their order. */
 export function longest(steps: readonly Step[], most: number): readonly Step[] {
@@ -41,6 +48,8 @@ export function stepsOf(rank: string, trace: number, table: TableMessage): Step[
     overlapped: number(row, "overlapped_ns"),
     exposed: number(row, "not_overlapped_ns"),
     free: number(row, "free_ns"),
+    copying: number(row, "copying_ns"),
+    idle: number(row, number(row, "copying_ns") > 0 ? "idle_ns" : "free_ns"),
   }));
 }
 
@@ -64,6 +73,8 @@ export function writtenStepsOf(rank: string, trace: number, table: TableMessage)
     overlapped: time(row, "Overlapped"),
     exposed: time(row, "Communication(Not Overlapped)"),
     free: time(row, "Free"),
+    copying: 0, // the file has no column of them
+    idle: time(row, "Free"),
   }));
 }
 
@@ -75,6 +86,8 @@ export interface RankTotal {
   computing: number;
   exposed: number;
   free: number;
+  copying: number;
+  idle: number;
   /** How much longer it computes than the median rank, as a share. */
   slower: number;
 }
@@ -93,6 +106,8 @@ export function rankTotals(steps: readonly Step[]): RankTotal[] {
       computing: 0,
       exposed: 0,
       free: 0,
+      copying: 0,
+      idle: 0,
       slower: 0,
     };
     const own = wholes.get(step.trace) ?? new Map<string, number>();
@@ -100,6 +115,8 @@ export function rankTotals(steps: readonly Step[]): RankTotal[] {
     total.computing += step.computing;
     total.exposed += step.exposed;
     total.free += step.free;
+    total.copying += step.copying;
+    total.idle += step.idle;
     totals.set(step.trace, total);
   }
   const list = [...totals.values()];
