@@ -70,7 +70,9 @@ void WriteCauses(const compare::Judgement& judgement, base::JsonWriter& json) {
   json.BeginArray();
   for (const compare::Cause& cause : judgement.causes) {
     json.BeginObject();
-    WriteTexts({{"cause", cause.cause}, {"subject", cause.subject}, {"module", cause.module}},
+    WriteTexts({{"cause", compare::TextOf(cause.cause)},
+                {"subject", cause.subject},
+                {"module", cause.module}},
                json);
     WriteNumbers({{"base_ms", cause.base_ms},
                   {"comparison_ms", cause.comparison_ms},
@@ -78,7 +80,9 @@ void WriteCauses(const compare::Judgement& judgement, base::JsonWriter& json) {
                   {"low_ms", cause.low_ms},
                   {"high_ms", cause.high_ms}},
                  json);
-    WriteTexts({{"kind", compare::TextOf(cause.kind)}, {"verdict", compare::TextOf(cause.verdict)}},
+    WriteTexts({{"kind", compare::TextOf(compare::KindOf(cause.cause))},
+                {"verdict", compare::TextOf(cause.verdict)},
+                {"evidence", cause.evidence}},
                json);
     json.EndObject();
   }
@@ -96,7 +100,9 @@ void WriteTree(const compare::Judgement& judgement, base::JsonWriter& json) {
     } else {
       json.Int(node.parent);
     }
-    WriteTexts({{"node", node.kind}, {"name", node.name}, {"verdict", node.verdict}}, json);
+    WriteTexts(
+        {{"node", node.kind}, {"name", node.name}, {"verdict", compare::TextOf(node.verdict)}},
+        json);
     WriteNumbers({{"base_ms", node.base_ms},
                   {"comparison_ms", node.comparison_ms},
                   {"base_calls", node.base_calls},

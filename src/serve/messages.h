@@ -226,12 +226,17 @@
   F(std::vector<FindingMessage>, findings, "in words")                        \
   F(std::vector<std::string>, notices, "a line each: what was left out")
 
+#define SONDE_FIELDS_WORD(F)                \
+  F(std::string, cell, "what stands there") \
+  F(std::string, text, "in the requested language")
+
 #define SONDE_FIELDS_COMPARISON(F)                                                     \
   F(int32_t, base, "trace id")                                                         \
   F(int32_t, comparison, "trace id")                                                   \
   F(std::string, missing, "why there is nothing, or empty")                            \
   F(std::string, verdict, "of a step: changed, unchanged, too noisy to decide, ...")   \
   F(std::vector<std::string>, sentences, "its conclusions, in the requested language") \
+  F(std::vector<WordMessage>, words, "for cells of the tables")                        \
   F(std::vector<ClusterTableMessage>, tables,                                          \
     "compare_stage, compare_cause and the others of two traces")
 
@@ -253,6 +258,7 @@
   F(double, confidence, "1: counted and not concluded")                                    \
   F(std::string, evidence, "how often, how long, what it could gain and by which formula") \
   F(int64_t, place, "slice in which one sees it, -1 nowhere")                              \
+  F(std::string, statement, "for the view of SQL; empty: it needs another trace, too")     \
   F(std::vector<RuleSheetMessage>, sheets, "rows that show it")
 
 #define SONDE_FIELDS_RULE_SILENCE(F)                        \
@@ -304,6 +310,7 @@
   M(ClusterRankMessage, SONDE_FIELDS_CLUSTER_RANK)   \
   M(ClusterTableMessage, SONDE_FIELDS_CLUSTER_TABLE) \
   M(ClusterMessage, SONDE_FIELDS_CLUSTER)            \
+  M(WordMessage, SONDE_FIELDS_WORD)                  \
   M(ComparisonMessage, SONDE_FIELDS_COMPARISON)      \
   M(RuleSheetMessage, SONDE_FIELDS_RULE_SHEET)       \
   M(RuleAdviceMessage, SONDE_FIELDS_RULE_ADVICE)     \

@@ -1,6 +1,7 @@
 """The page that `sonde compare` writes: what it shows, and that it fetches nothing; several runs a
 side; and a base that the user may not read."""
 
+import json
 import os
 from html.parser import HTMLParser
 
@@ -114,3 +115,26 @@ def test_a_base_without_permission_is_named(judged, run_sonde, tmp_path):
     last = done.stderr.splitlines()[-1]
     assert done.returncode == 1 and last.startswith("sonde: error: ") and "old.json" in last
     assert "Invalid Input Error" not in done.stderr
+
+
+def test_each_cause_has_a_statement_that_shows_it(run_sonde, shared_data):
+    both = (
+        shared_data / "kineto/trace_diff/test",
+        "--baseline",
+        shared_data / "kineto/trace_diff/control",
+    )
+
+    def rows(statement):
+        done = run_sonde("query", *both, statement, "--format", "json")
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    causes = rows("SELECT cause, subject, evidence FROM compare_cause")
+    assert {"appeared", "other kernels", "communication that nothing hides"} <= {
+        one["cause"] for one in causes
+    }
+    counts = " UNION ALL ".join(
+        f"SELECT {i} AS i, count(*) AS n FROM ({one['evidence']})" for i, one in enumerate(causes)
+    )
+    empty = [causes[row["i"]] for row in rows(counts) if row["n"] == 0]
+    assert not empty

@@ -79,7 +79,7 @@ class CauseFinder {
     GatherAll();
     for (const auto& [subject, kernels] : subjects_) CompareSubject(subject, kernels);
     for (const auto& [subject, both] : idle_) AddIdle(subject, both);
-    Candidate communication = Named("communication that nothing hides", "", CauseKind::kTime);
+    Candidate communication = Named(CauseWord::kExposed, "");
     communication.base_ms = base_communication;
     communication.comparison_ms = comparison_communication;
     candidates_.push_back(std::move(communication));
@@ -99,11 +99,10 @@ class CauseFinder {
     }
   }
 
-  Candidate Named(std::string cause, std::string subject, CauseKind kind) const {
+  Candidate Named(CauseWord cause, std::string subject) const {
     Candidate candidate;
-    candidate.cause.cause = std::move(cause);
+    candidate.cause.cause = cause;
     candidate.cause.subject = std::move(subject);
-    candidate.cause.kind = kind;
     candidate.base_ms.resize(works_.base_steps);
     candidate.comparison_ms.resize(works_.comparison_steps);
     return candidate;
@@ -134,10 +133,10 @@ class CauseFinder {
     const bool in_comparison = IsOn(kernels, &Both::comparison);
     const std::string& name = works_.names.At(subject);
     const bool is_alone = !in_base || !in_comparison;
-    Candidate others = Named(!in_base         ? "appeared"
-                             : !in_comparison ? "vanished"
-                                              : "other kernels",
-                             name, CauseKind::kWork);
+    Candidate others = Named(!in_base         ? CauseWord::kAppeared
+                             : !in_comparison ? CauseWord::kVanished
+                                              : CauseWord::kOtherKernels,
+                             name);
     others.subject = subject;
     const ByKernel same =
         is_alone ? kernels : WithoutOtherTypes(subject, WithoutOtherShapes(subject, kernels));
@@ -167,7 +166,7 @@ class CauseFinder {
     const auto is_other = [](const ShapesOf& shapes, int32_t one) {
       return AreReplaced(shapes.of) && !(shapes.of[0].contains(one) && shapes.of[1].contains(one));
     };
-    Candidate other = Named("other shapes", works_.names.At(subject), CauseKind::kWork);
+    Candidate other = Named(CauseWord::kOtherShapes, works_.names.At(subject));
     ByKernel rest;
     std::set<int32_t> moved;
     for (const Part* part : parts_of_.at(subject)) {
@@ -199,12 +198,13 @@ class CauseFinder {
         if (IsThere(both.comparison)) types.of[1].insert(signature.types);
       }
     }
-    return Without(subject, std::move(kernels), "other types", [&](const Signature& signature) {
-      const Types& types = by_shapes.at(signature.shapes);
-      const bool is_shared =
-          types.of[0].contains(signature.types) && types.of[1].contains(signature.types);
-      return !is_shared && AreReplaced(types.of);
-    });
+    return Without(
+        subject, std::move(kernels), CauseWord::kOtherTypes, [&](const Signature& signature) {
+          const Types& types = by_shapes.at(signature.shapes);
+          const bool is_shared =
+              types.of[0].contains(signature.types) && types.of[1].contains(signature.types);
+          return !is_shared && AreReplaced(types.of);
+        });
   }
 
   static bool AreReplaced(const std::set<int32_t> (&sides)[2]) {
@@ -213,9 +213,9 @@ class CauseFinder {
 
   // Takes the parts that `is_other` selects for one cause; returns the rest.
   template <typename IsOther>
-  ByKernel Without(int32_t subject, ByKernel rest, std::string cause, const IsOther& is_other) {
+  ByKernel Without(int32_t subject, ByKernel rest, CauseWord cause, const IsOther& is_other) {
     std::set<int32_t> moved;
-    Candidate other = Named(std::move(cause), works_.names.At(subject), CauseKind::kWork);
+    Candidate other = Named(cause, works_.names.At(subject));
     for (auto& [kernel, signatures] : rest) {
       const auto taken = std::erase_if(signatures, [&](const auto& entry) {
         if (!is_other(entry.first)) return false;
@@ -250,13 +250,11 @@ class CauseFinder {
 
   void CompareKernel(int32_t subject, int32_t kernel, const BySignature& signatures) {
     const std::string text = TextOf(subject, kernel);
-    Candidate calls = Named("more or fewer calls", text, CauseKind::kWork);
+    Candidate calls = Named(CauseWord::kCalls, text);
     const bool knows_shapes = std::any_of(
         signatures.begin(), signatures.end(),
         [this](const auto& entry) { return !works_.names.At(entry.first.shapes).empty(); });
-    Candidate speed = Named(
-        knows_shapes ? "other time at the same shapes" : "other time (shapes are not recorded)",
-        text, CauseKind::kTime);
+    Candidate speed = Named(knows_shapes ? CauseWord::kSpeed : CauseWord::kTime, text);
     speed.has_same_work = speed.follows_machine = true;
     speed.knows_shapes = knows_shapes;
     for (const auto& [signature, both] : signatures) {
@@ -300,9 +298,8 @@ class CauseFinder {
 
   void AddIdle(int32_t subject, const Both& both) {
     const std::string& name = works_.names.At(subject);
-    Candidate idle =
-        Named(is_host_ ? "time of the host outside of operators" : "the device is idle (host gaps)",
-              name, CauseKind::kTime);
+    Candidate idle = Named(is_host_ ? CauseWord::kHost : CauseWord::kIdle, name);
+    idle.subject = subject;
     idle.follows_machine = is_host_;
     idle.base_ms = both.base.ms;
     idle.comparison_ms = both.comparison.ms;
@@ -316,14 +313,19 @@ class CauseFinder {
     return std::abs(calls[1] - calls[0]) * ms / (calls[0] + calls[1]);
   }
 
+  static bool IsIdle(const Candidate& candidate) {
+    const CauseWord cause = candidate.cause.cause;
+    return cause == CauseWord::kHost || cause == CauseWord::kIdle;
+  }
+
   // Module with half or more of the cause; "" where there is none.
   std::string ModuleOf(const Candidate& candidate) const {
-    if (!candidate.subject) return {};
+    if (!candidate.subject || IsIdle(candidate)) return {};
     std::map<int32_t, double> by_module;
     double all = 0;
     for (const Part* part : parts_of_.at(*candidate.subject)) {
       if (candidate.kernel && part->key.kernel != *candidate.kernel) continue;
-      const double diff = candidate.cause.kind == CauseKind::kWork
+      const double diff = KindOf(candidate.cause.cause) == CauseKind::kWork
                               ? WorkOf(*part)
                               : MeanOf(part->comparison.ms) - MeanOf(part->base.ms);
       by_module[part->key.module] += diff;
@@ -334,6 +336,18 @@ class CauseFinder {
       return works_.modules[static_cast<size_t>(module)].path;
     }
     return {};
+  }
+
+  // Statement for the parts that it is made of.
+  std::string EvidenceOf(const Candidate& candidate) const {
+    if (!candidate.subject) return "FROM compare_stage WHERE stage = 'communication'";
+    const auto is_text = [this](std::string_view column, int32_t text) {
+      return Concat(column, " = '", base::ReplaceAll(works_.names.At(text), "'", "''"), "'");
+    };
+    std::string statement = Concat("FROM compare_tree WHERE node ", IsIdle(candidate) ? "<>" : "=",
+                                   " 'kernel' AND ", is_text("subject", *candidate.subject));
+    if (candidate.kernel) statement += Concat(" AND ", is_text("name", *candidate.kernel));
+    return statement;
   }
 
   // The factor of time of the same work over all of it: 1 where there is none.
@@ -369,7 +383,8 @@ class CauseFinder {
       machine.base_ms += MeanOf(one.base_ms);
       if (one.knows_shapes) sized_ms += MeanOf(one.base_ms);
     }
-    machine.cause = 2 * sized_ms >= machine.base_ms ? kMachineCause : kUnsizedCause;
+    machine.cause = 2 * sized_ms >= machine.base_ms ? CauseWord::kMachine : CauseWord::kUnsized;
+    machine.evidence = "FROM compare_stage";
     machine.comparison_ms = factor * machine.base_ms;
     machine.low_ms = machine.high_ms = machine.DiffMs();
     machine.verdict = HasSpread() ? Verdict::kChanged : Verdict::kOneStep;
@@ -417,8 +432,10 @@ class CauseFinder {
 
   // Steady work of each side that the other lacks: as many calls are no less of a change.
   static bool IsBoth(const Candidate& candidate) {
-    return candidate.cause.cause.starts_with("other ") && MeanOf(candidate.base_calls) > 0 &&
-           MeanOf(candidate.comparison_calls) > 0;
+    const CauseWord cause = candidate.cause.cause;
+    const bool is_other = cause == CauseWord::kOtherKernels || cause == CauseWord::kOtherShapes ||
+                          cause == CauseWord::kOtherTypes;
+    return is_other && MeanOf(candidate.base_calls) > 0 && MeanOf(candidate.comparison_calls) > 0;
   }
 
   std::vector<Cause> Judged() {
@@ -435,6 +452,7 @@ class CauseFinder {
     for (Candidate& candidate : candidates_) {
       JudgeOne(alpha, factor, candidate);
       candidate.cause.module = ModuleOf(candidate);
+      candidate.cause.evidence = EvidenceOf(candidate);
       causes.push_back(std::move(candidate.cause));
     }
     std::stable_sort(causes.begin(), causes.end(), [](const Cause& x, const Cause& y) {

@@ -3,6 +3,7 @@
 #include <map>
 #include <string>
 
+#include "base/strings.h"
 #include "compare/difference/tables.h"
 #include "compare/difference/work.h"
 
@@ -84,9 +85,9 @@ TEST(DifferenceTest, TheTreeHoldsTheWholeStep) {
   const TreeNode* fc = Find(judgement, "/Net/fc/addmm");
   ASSERT_NE(fc, nullptr);
   EXPECT_NEAR(fc->base_ms, 28, 1e-9);
-  EXPECT_EQ(fc->verdict, "unchanged");
-  EXPECT_EQ(Find(judgement, "/Net/act/relu")->verdict, "vanished");
-  EXPECT_EQ(Find(judgement, "/Net/act/gelu")->verdict, "appeared");
+  EXPECT_EQ(fc->verdict, Verdict::kUnchanged);
+  EXPECT_EQ(Find(judgement, "/Net/act/relu")->verdict, Verdict::kVanished);
+  EXPECT_EQ(Find(judgement, "/Net/act/gelu")->verdict, Verdict::kAppeared);
   EXPECT_NEAR(Find(judgement, "/Net")->base_ms, 80, 1e-4);
 }
 
@@ -95,8 +96,11 @@ TEST(DifferenceTest, CausesNameTheModule) {
   ASSERT_GE(judgement.causes.size(), 2U);
   for (size_t i = 0; i < 2; ++i) {
     EXPECT_EQ(judgement.causes[i].module, "/Net/act");
-    EXPECT_EQ(judgement.causes[i].kind, CauseKind::kWork);
+    EXPECT_EQ(KindOf(judgement.causes[i].cause), CauseKind::kWork);
     EXPECT_EQ(judgement.causes[i].verdict, Verdict::kChanged);
+    EXPECT_EQ(judgement.causes[i].evidence,
+              base::Concat("FROM compare_tree WHERE node = 'kernel' AND subject = '",
+                           judgement.causes[i].subject, "'"));
   }
 }
 
@@ -104,7 +108,7 @@ TEST(DifferenceTest, WrappersAreLookedThrough) {
   const Judgement judgement = Judge(Usual().Get(), Usual("relu", "_orig_mod").Get());
   const TreeNode* fc = Find(judgement, "/Net/fc/addmm");
   ASSERT_NE(fc, nullptr);
-  EXPECT_EQ(fc->verdict, "unchanged");
+  EXPECT_EQ(fc->verdict, Verdict::kUnchanged);
   EXPECT_EQ(fc->comparison_calls, 1);
 }
 
@@ -136,7 +140,7 @@ TEST(DifferenceTest, OtherShapesAreFoundByModule) {
   }();
   const Judgement changed = Judge(net("8,8").Get(), slower.Get());
   ASSERT_FALSE(changed.causes.empty());
-  EXPECT_EQ(changed.causes.front().cause, "other shapes");
+  EXPECT_EQ(changed.causes.front().cause, CauseWord::kOtherShapes);
   EXPECT_EQ(changed.causes.front().module, "/Net/second");
   EXPECT_NEAR(changed.causes.front().DiffMs(), 14, 1e-6);
 }
@@ -149,7 +153,7 @@ TEST(DifferenceTest, TypesAreReported) {
     comparison.Op("addmm", at + 10, at + 70, "double;double");
   }
   const Judgement judgement = Judge(base.Get(), comparison.Get());
-  EXPECT_EQ(judgement.causes.front().cause, "other types");
+  EXPECT_EQ(judgement.causes.front().cause, CauseWord::kOtherTypes);
   EXPECT_EQ(judgement.causes.front().subject, "addmm");
 }
 
@@ -162,7 +166,7 @@ TEST(DifferenceTest, ACallOfAnotherTypeInAdditionIsACallMore) {
     comparison.Op("item", at + 30, at + 60, "float");
   }
   const Judgement judgement = Judge(base.Get(), comparison.Get());
-  EXPECT_EQ(judgement.causes.front().cause, "more or fewer calls");
+  EXPECT_EQ(judgement.causes.front().cause, CauseWord::kCalls);
   EXPECT_EQ(judgement.causes.front().subject, "item");
 }
 

@@ -94,16 +94,17 @@ Sheet CauseSheet(const Judgement& judgement) {
   int64_t number = 0;
   for (const Cause& cause : judgement.causes) {
     CompareCauseRow{.order_id = ++number,
-                    .cause = cause.cause,
+                    .cause = TextOf(cause.cause),
                     .subject = cause.subject,
                     .base_step_ms = cause.base_ms,
                     .comparison_step_ms = cause.comparison_ms,
                     .diff_ms = cause.DiffMs(),
                     .low_ms = KnownOrNan(cause.verdict, cause.low_ms),
                     .high_ms = KnownOrNan(cause.verdict, cause.high_ms),
-                    .kind = TextOf(cause.kind),
+                    .kind = TextOf(KindOf(cause.cause)),
                     .module = cause.module,
-                    .verdict = TextOf(cause.verdict)}
+                    .verdict = TextOf(cause.verdict),
+                    .evidence = cause.evidence}
         .Write(rows);
   }
   return rows.Take();
@@ -124,7 +125,8 @@ Sheet TreeSheet(const Judgement& judgement) {
                    .diff_ms = node.comparison_ms - node.base_ms,
                    .base_calls = node.base_calls,
                    .comparison_calls = node.comparison_calls,
-                   .verdict = node.verdict}
+                   .verdict = TextOf(node.verdict),
+                   .subject = node.subject}
         .Write(rows);
   }
   return rows.Take();

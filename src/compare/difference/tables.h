@@ -42,24 +42,26 @@ SONDE_RESULT(CompareStageRow, kCompareStage, "compare_stage", SONDE_COLUMNS_COMP
   C(high_ms, Double, "ms", kLess, "where it ends")                                                \
   C(kind, Text, "", kLabel, "work: something else is done; time: the same takes another time")    \
   C(module, OptText, "", kLabel, "module with the most of it, where it has half or more")         \
-  C(verdict, Text, "", kLabel, "changed, too noisy to decide, one step: no verdict")
+  C(verdict, Text, "", kLabel, "changed, too noisy to decide, one step: no verdict")              \
+  C(evidence, Text, "", kLabel, "statement whose rows show it, with the same --baseline")
 SONDE_RESULT(CompareCauseRow, kCompareCause, "compare_cause", SONDE_COLUMNS_COMPARE_CAUSE,
              "a part of the difference of a step of two traces")
 
-#define SONDE_COLUMNS_COMPARE_TREE(C)                                                  \
-  C(node_id, Int, "", KeyOf("compare_node"), "number of the node, from 0 on")          \
-  C(parent_id, Opt, "", kLabel, "node above; NULL at the root")                        \
-  C(depth, Int, "", kLabel, "0: the root")                                             \
-  C(node, Text, "", kLabel, "step, module, operator, kernel, host, ...")               \
-  C(name, Text, "", kLabel, "of the module, operator or kernel")                       \
-  C(path, Text, "", KeyOf("path"), "names from the root on")                           \
-  C(base_ms, Double, "ms", kLess, "of a step of the base, with all below")             \
-  C(comparison_ms, Double, "ms", kLess, "of a step of the comparison, with all below") \
-  C(diff_ms, Double, "ms", kLess, "comparison less base")                              \
-  C(base_calls, Double, "", kNeither, "kernels of a step of the base, with all below") \
-  C(comparison_calls, Double, "", kNeither, "kernels of a step of the comparison")     \
-  C(verdict, Text, "", kLabel,                                                         \
-    "appeared, vanished, changed, unchanged, too noisy to decide, one step: no verdict")
+#define SONDE_COLUMNS_COMPARE_TREE(C)                                                    \
+  C(node_id, Int, "", KeyOf("compare_node"), "number of the node, from 0 on")            \
+  C(parent_id, Opt, "", kLabel, "node above; NULL at the root")                          \
+  C(depth, Int, "", kLabel, "0: the root")                                               \
+  C(node, Text, "", kLabel, "step, module, operator, kernel, host, ...")                 \
+  C(name, Text, "", kLabel, "of the module, operator or kernel")                         \
+  C(path, Text, "", KeyOf("path"), "names from the root on")                             \
+  C(base_ms, Double, "ms", kLess, "of a step of the base, with all below")               \
+  C(comparison_ms, Double, "ms", kLess, "of a step of the comparison, with all below")   \
+  C(diff_ms, Double, "ms", kLess, "comparison less base")                                \
+  C(base_calls, Double, "", kNeither, "kernels of a step of the base, with all below")   \
+  C(comparison_calls, Double, "", kNeither, "kernels of a step of the comparison")       \
+  C(verdict, Text, "", kLabel,                                                           \
+    "appeared, vanished, changed, unchanged, too noisy to decide, one step: no verdict") \
+  C(subject, Text, "", KeyOf("op_type"), "of a kernel and of idle time: as compare_cause has it")
 SONDE_RESULT(CompareTreeRow, kCompareTree, "compare_tree", SONDE_COLUMNS_COMPARE_TREE,
              "a node of the difference of a step: module, operator, kernel, idle time of the host")
 

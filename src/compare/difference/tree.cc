@@ -16,11 +16,12 @@ struct Node {
   int32_t parent = kNone;
   std::string_view kind;
   std::string name;
+  std::string subject;
   Series base;
   Series comparison;
   std::vector<int32_t> children;
-  Node(int32_t above, std::string_view what, std::string_view text)
-      : parent(above), kind(what), name(text) {}
+  Node(int32_t above, std::string_view what, std::string_view text, std::string_view about)
+      : parent(above), kind(what), name(text), subject(about) {}
 };
 
 double MeanOfSteps(const std::vector<double>& values) {
@@ -32,7 +33,7 @@ double MeanOfSteps(const std::vector<double>& values) {
 class TreeMaker {
  public:
   TreeMaker(const Works& works, bool is_host) : works_(works), is_host_(is_host) {
-    nodes_.emplace_back(kNone, "step", "step");
+    nodes_.emplace_back(kNone, "step", "step", "");
     module_nodes_.assign(works.modules.size(), kNone);
     module_nodes_[0] = 0;
   }
@@ -48,11 +49,13 @@ class TreeMaker {
   }
 
  private:
-  int32_t Child(int32_t parent, std::string_view kind, std::string_view name) {
+  int32_t Child(int32_t parent, std::string_view kind, std::string_view name,
+                std::string_view subject = "") {
     const auto [place, is_new] =
-        places_.try_emplace({parent, kind, std::string(name)}, static_cast<int32_t>(nodes_.size()));
+        places_.try_emplace({parent, kind, std::string(name), std::string(subject)},
+                            static_cast<int32_t>(nodes_.size()));
     if (is_new) {
-      nodes_.emplace_back(parent, kind, name);
+      nodes_.emplace_back(parent, kind, name, subject);
       nodes_[static_cast<size_t>(parent)].children.push_back(place->second);
     }
     return place->second;
@@ -73,9 +76,9 @@ class TreeMaker {
     if (!op.empty()) node = Child(node, "operator", op);
     if (part.key.is_idle) {
       const bool is_specific = !subject.empty() && subject != op && subject != kOfModules;
-      node = Child(node, is_host_ ? "host" : "idle", is_specific ? subject : kOutside);
+      node = Child(node, is_host_ ? "host" : "idle", is_specific ? subject : kOutside, subject);
     } else {
-      node = Child(node, "kernel", works_.names.At(part.key.kernel));
+      node = Child(node, "kernel", works_.names.At(part.key.kernel), subject);
     }
     for (; node != kNone; node = nodes_[static_cast<size_t>(node)].parent) {
       nodes_[static_cast<size_t>(node)].base.Add(part.base);
@@ -83,12 +86,12 @@ class TreeMaker {
     }
   }
 
-  std::string_view VerdictOf(const Node& node) const {
+  Verdict VerdictOf(const Node& node) const {
     const Spread a = SpreadOf(node.base.calls);
     const Spread b = SpreadOf(node.comparison.calls);
-    if (a.mean_ms == 0 && b.mean_ms > 0) return "appeared";
-    if (b.mean_ms == 0 && a.mean_ms > 0) return "vanished";
-    return TextOf(JudgeStage("", node.base.ms, node.comparison.ms).verdict);
+    if (a.mean_ms == 0 && b.mean_ms > 0) return Verdict::kAppeared;
+    if (b.mean_ms == 0 && a.mean_ms > 0) return Verdict::kVanished;
+    return JudgeStage("", node.base.ms, node.comparison.ms).verdict;
   }
 
   void Write(int32_t place, int32_t parent, int32_t depth, const std::string& above) {
@@ -99,6 +102,7 @@ class TreeMaker {
                      .kind = node.kind,
                      .name = node.name,
                      .path = depth == 0 ? "" : Concat(above, "/", node.name),
+                     .subject = node.subject,
                      .base_ms = MeanOfSteps(node.base.ms),
                      .comparison_ms = MeanOfSteps(node.comparison.ms),
                      .base_calls = MeanOfSteps(node.base.calls),
@@ -120,7 +124,7 @@ class TreeMaker {
   const bool is_host_;
   std::vector<Node> nodes_;
   std::vector<int32_t> module_nodes_;
-  std::map<std::tuple<int32_t, std::string_view, std::string>, int32_t> places_;
+  std::map<std::tuple<int32_t, std::string_view, std::string, std::string>, int32_t> places_;
   std::vector<TreeNode> tree_;
 };
 

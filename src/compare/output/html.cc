@@ -81,7 +81,7 @@ std::string CausesHtml(const Judgement& judgement) {
                      "<tbody>";
   for (const Cause& cause : judgement.causes) {
     html += Concat(
-        "<tr>", HtmlCell(cause.cause), HtmlCell(cause.subject), HtmlCell(cause.module),
+        "<tr>", HtmlCell(TextOf(cause.cause)), HtmlCell(cause.subject), HtmlCell(cause.module),
         TimeCells(cause.base_ms, cause.comparison_ms, cause.low_ms, cause.high_ms, cause.verdict),
         "</tr>\n");
   }
@@ -157,10 +157,10 @@ class Flame {
 void WriteNode(const std::vector<TreeNode>& tree, const Children& children, size_t at,
                std::string& html) {
   const TreeNode& node = tree[at];
-  const std::string line = Concat(
-      "<span class=\"", LeanOf(node), "\"><b>", Escaped(node.name), "</b></span> ", TimesText(node),
-      " (", Signed(node.comparison_ms - node.base_ms), ") <span class=\"soft\">", node.kind,
-      node.verdict.empty() ? "" : ", ", node.verdict, "</span>");
+  const std::string line =
+      Concat("<span class=\"", LeanOf(node), "\"><b>", Escaped(node.name), "</b></span> ",
+             TimesText(node), " (", Signed(node.comparison_ms - node.base_ms),
+             ") <span class=\"soft\">", node.kind, ", ", TextOf(node.verdict), "</span>");
   if (children[at].empty()) {
     html += Concat("<div>", line, "</div>\n");
     return;

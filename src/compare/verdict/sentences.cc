@@ -17,34 +17,6 @@ std::string Signed(double value, int digits) {
   return Concat(value < 0 ? "" : "+", Fixed(value, digits));
 }
 
-struct CauseKey {
-  std::string_view cause;
-  std::string_view key;
-};
-constexpr CauseKey kCauseKeys[] = {
-    {"appeared", "compare.cause.appeared"},
-    {"vanished", "compare.cause.vanished"},
-    {"other kernels", "compare.cause.kernels"},
-    {"other shapes", "compare.cause.shapes"},
-    {"other types", "compare.cause.types"},
-    {"more or fewer calls", "compare.cause.calls"},
-    {"other time at the same shapes", "compare.cause.speed"},
-    {"other time (shapes are not recorded)", "compare.cause.time"},
-    {"time of the host outside of operators", "compare.cause.host"},
-    {"the device is idle (host gaps)", "compare.cause.idle"},
-    {"communication that nothing hides", "compare.cause.exposed"},
-    {kMachineCause, "compare.cause.machine"},
-    {kUnsizedCause, "compare.cause.unsized"},
-};
-
-// As the language calls it.
-std::string NameOf(const std::string& cause, recipes::Language language) {
-  for (const CauseKey& known : kCauseKeys) {
-    if (known.cause == cause) return recipes::FilledText(known.key, {}, language);
-  }
-  return cause;
-}
-
 // The first causes that are more than noise; those of one step, which cannot be judged, count.
 std::string ListOf(const Judgement& judgement, bool only_work, recipes::Language language) {
   const bool is_chinese = language == recipes::Language::kChinese;
@@ -52,9 +24,9 @@ std::string ListOf(const Judgement& judgement, bool only_work, recipes::Language
   std::vector<std::string> causes;
   for (const Cause& cause : judgement.causes) {
     if (causes.size() == kShown || cause.verdict == Verdict::kTooNoisy) break;
-    if (only_work && cause.kind != CauseKind::kWork) continue;
+    if (only_work && KindOf(cause.cause) != CauseKind::kWork) continue;
     std::string text = Concat(base::Shortened(cause.subject), cause.subject.empty() ? "" : ": ",
-                              NameOf(cause.cause, language), " ", Signed(cause.DiffMs(), 3), " ms");
+                              TextOf(cause.cause, language), " ", Signed(cause.DiffMs(), 3), " ms");
     if (!cause.module.empty()) {
       const std::string module = base::Shortened(cause.module);
       text += is_chinese ? Concat("（模块 ", module, "）") : Concat(" in ", module);
@@ -272,8 +244,9 @@ namespace {
 
 // Without a cause of that kind: null.
 const Cause* MachineOf(const Judgement& judgement) {
-  const auto found = std::find_if(judgement.causes.begin(), judgement.causes.end(),
-                                  [](const Cause& cause) { return cause.cause == kMachineCause; });
+  const auto found =
+      std::find_if(judgement.causes.begin(), judgement.causes.end(),
+                   [](const Cause& cause) { return cause.cause == CauseWord::kMachine; });
   return found == judgement.causes.end() ? nullptr : &*found;
 }
 
@@ -312,7 +285,7 @@ double ProgramLowMs(const Judgement& judgement, const Stage& stage) {
 double NamedMs(const Judgement& judgement) {
   double sum_ms = 0;
   for (const Cause& cause : judgement.causes) {
-    if (cause.verdict == Verdict::kChanged && cause.cause != kMachineCause)
+    if (cause.verdict == Verdict::kChanged && cause.cause != CauseWord::kMachine)
       sum_ms += cause.DiffMs();
   }
   return sum_ms;

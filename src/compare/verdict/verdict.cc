@@ -101,22 +101,6 @@ Window WholeTrace(const Side& side) {
 
 }  // namespace
 
-std::string_view TextOf(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::kChanged:
-      return "changed";
-    case Verdict::kUnchanged:
-      return "unchanged";
-    case Verdict::kTooNoisy:
-      return "too noisy to decide";
-    case Verdict::kOneStep:
-      return "one step: no verdict";
-  }
-  return "";
-}
-
-std::string_view TextOf(CauseKind kind) { return kind == CauseKind::kWork ? "work" : "time"; }
-
 Steps StepsOf(const Side& side) {
   if (side.window.step_id != kNone) return {.windows = {side.window}};
   if (side.steps.empty()) return {.windows = {WholeTrace(side)}};

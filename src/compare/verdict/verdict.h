@@ -34,14 +34,12 @@
 #include "compare/frame/side.h"
 #include "compare/modules/module_tree.h"
 #include "compare/verdict/spread.h"
+#include "compare/verdict/words.h"
 #include "recipes/finding/finding.h"
 
 namespace sonde::compare {
 
 inline constexpr double kRelevant = 0.02;  // of the base: smaller changes are none
-
-enum class Verdict : uint8_t { kChanged, kUnchanged, kTooNoisy, kOneStep };
-std::string_view TextOf(Verdict verdict);
 
 inline constexpr double kRankAlpha = 0.05;
 
@@ -62,24 +60,15 @@ struct Stage {
 inline constexpr double kRelevantTime = 0.05;    // of a cause's base: less is what runs differ by
 inline constexpr double kRelevantOfStep = 0.01;  // of a step
 
-enum class CauseKind : uint8_t { kWork, kTime };
-std::string_view TextOf(CauseKind kind);
-
-inline constexpr std::string_view kMachineCause =
-    "all work takes another time (clock or load of the machine)";
-// The same where shapes are not recorded: a larger batch looks alike.
-inline constexpr std::string_view kUnsizedCause =
-    "all work takes another time (its size or the machine: shapes are not recorded)";
-
 struct Cause {
-  std::string cause;    // appeared, vanished, other kernels, other shapes, ...
+  CauseWord cause = CauseWord::kTime;
   std::string subject;  // operator, with its kernel where that is more specific
   double base_ms = 0;
   double comparison_ms = 0;
   double low_ms = 0;  // of the interval of the difference; both 0 without a spread
   double high_ms = 0;
-  CauseKind kind = CauseKind::kTime;
-  std::string module;  // that has half of it or more
+  std::string module;    // that has half of it or more
+  std::string evidence;  // statement whose rows show it, of tables of this comparison
   Verdict verdict = Verdict::kOneStep;
   double DiffMs() const { return comparison_ms - base_ms; }
 };
@@ -92,11 +81,12 @@ struct TreeNode {
   std::string_view kind;  // step, module, operator, kernel, host
   std::string name;
   std::string path;
+  std::string subject;  // of a kernel and of idle time: what Cause::subject names
   double base_ms = 0;
   double comparison_ms = 0;
   double base_calls = 0;
   double comparison_calls = 0;
-  std::string_view verdict;
+  Verdict verdict = Verdict::kOneStep;
 };
 
 // A time of the requests of two servers, or the size of their batches. Requests of one moment are

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/strings.h"
+
 namespace sonde::compare {
 namespace {
 
@@ -86,7 +88,7 @@ Side SideWith(const std::vector<Planted>& planted) {
 std::string FirstCause(const std::vector<Planted>& base, const std::vector<Planted>& comparison) {
   const Judgement judgement = Judge(SideWith(base), SideWith(comparison));
   for (const Cause& cause : judgement.causes) {
-    if (!cause.subject.empty()) return cause.cause + " | " + cause.subject;
+    if (!cause.subject.empty()) return base::Concat(TextOf(cause.cause), " | ", cause.subject);
   }
   return "";
 }
@@ -166,7 +168,8 @@ TEST(VerdictTest, WithoutShapesALargerBatchLooksLikeASlowMachine) {
     }
     const Judgement found = Judge(SideWith(base), SideWith(slower));
     ASSERT_FALSE(found.causes.empty());
-    EXPECT_EQ(found.causes.front().cause, shapes.empty() ? kUnsizedCause : kMachineCause);
+    EXPECT_EQ(found.causes.front().cause,
+              shapes.empty() ? CauseWord::kUnsized : CauseWord::kMachine);
   }
 }
 

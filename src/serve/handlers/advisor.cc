@@ -84,6 +84,7 @@ RuleAdviceMessage AdviceMessageOf(const advisor::Report& report, const advisor::
   message.confidence = advice.rule->confidence;
   message.evidence = advisor::EvidenceText(report, advice);
   message.place = advice.evidence.place_slice;
+  if (advice.evidence.baseline.empty()) message.statement = advice.evidence.statement;
   if (!advice.sheet.rows.empty()) message.sheets.push_back(AdviceMessageOf(advice.sheet));
   for (const advisor::AdviceSheet& sheet : advice.more_sheets) {
     if (!sheet.rows.empty()) message.sheets.push_back(AdviceMessageOf(sheet));

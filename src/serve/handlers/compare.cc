@@ -3,6 +3,7 @@
 // compare are an answer with that reason.
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "base/strings.h"
 #include "compare/difference/tables.h"
@@ -56,6 +57,9 @@ void Fill(const std::array<compare::Side, 2>& sides, recipes::Language language,
   const std::string sentences = compare::SentencesOf(judgement, language);
   for (const std::string_view line : base::Split(sentences, '\n')) {
     if (!line.empty()) message.sentences.emplace_back(line);
+  }
+  for (auto& [cell, text] : compare::WordsOf(language)) {
+    message.words.push_back({.cell = std::move(cell), .text = std::move(text)});
   }
   for (const compare::Sheet& sheet : compare::ResultSheets(judgement)) {
     message.tables.push_back(TableMessageOf(sheet));

@@ -399,6 +399,13 @@ export interface ClusterMessage {
   notices: string[];
 }
 
+export interface WordMessage {
+  /** what stands there */
+  cell: string;
+  /** in the requested language */
+  text: string;
+}
+
 export interface ComparisonMessage {
   /** trace id */
   base: number;
@@ -410,6 +417,8 @@ export interface ComparisonMessage {
   verdict: string;
   /** its conclusions, in the requested language */
   sentences: string[];
+  /** for cells of the tables */
+  words: WordMessage[];
   /** compare_stage, compare_cause and the others of two traces */
   tables: ClusterTableMessage[];
 }
@@ -448,6 +457,8 @@ export interface RuleAdviceMessage {
   evidence: string;
   /** slice in which one sees it, -1 nowhere */
   place: number;
+  /** for the view of SQL; empty: it needs another trace, too */
+  statement: string;
   /** rows that show it */
   sheets: RuleSheetMessage[];
 }

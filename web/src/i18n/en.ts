@@ -177,6 +177,8 @@ export const en = {
   "summary.computing": "Computing",
   "summary.exposed": "Communication, not overlapped",
   "summary.free": "Free",
+  "summary.copying": "Copies alone",
+  "summary.idle": "Idle",
   "summary.facts": "What was opened",
   "key.zoom": "Zoom in, out around the mouse",
   "key.pan": "Pan left, right",

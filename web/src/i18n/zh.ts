@@ -177,6 +177,8 @@ export const zh: Record<TextKey, string> = {
   "summary.computing": "计算",
   "summary.exposed": "未被掩盖的通信",
   "summary.free": "空闲",
+  "summary.copying": "单独的拷贝",
+  "summary.idle": "无任何工作",
   "summary.facts": "已打开的数据",
   "key.zoom": "以鼠标为中心放大、缩小",
   "key.pan": "左移、右移",

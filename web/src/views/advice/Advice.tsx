@@ -102,8 +102,13 @@ function Rows({ advice, at }: { advice: RuleAdviceMessage; at: number }) {
 }
 
 function Card({ advice, owner }: { advice: RuleAdviceMessage; owner: string }) {
-  const { actions, t } = useApp();
-  const { trace, place } = advice;
+  const { actions, store, t } = useApp();
+  const { trace, place, statement } = advice;
+  const showRows = () =>
+    store.set({
+      view: "sql",
+      detail: { ...store.get().detail, sql: statement, ran: "1", rank: String(trace) },
+    });
   const priority = PRIORITIES[advice.priority];
   return (
     <article className={advice.priority} data-testid={`advice-${advice.rule}`}>
@@ -132,7 +137,8 @@ function Card({ advice, owner }: { advice: RuleAdviceMessage; owner: string }) {
         )}{" "}
         {trace >= 0 && place >= 0 && (
           <button onClick={() => void actions.select(trace, place, true)}>{t("serving.show")}</button>
-        )}
+        )}{" "}
+        {statement !== "" && <button onClick={showRows}>{t("summary.evidence")}</button>}
       </p>
       {advice.sheets.map((_, at) => (
         <Rows key={at} advice={advice} at={at} />

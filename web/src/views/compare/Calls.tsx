@@ -1,12 +1,11 @@
 import { columnOf } from "../../app/columns";
 import { useApp } from "../../app/context";
 import { Grid, type GridColumn } from "../../app/Grid";
-import { type Table, VERDICTS, useWords } from "./words";
+import type { Table, Word } from "./words";
 
 /** Calls of the host that are no operators: launches, copies, waits, collections of garbage. */
-export function Calls({ table, onName }: { table: Table; onName: (name: string) => void }) {
+export function Calls({ table, word, onName }: { table: Table; word: Word; onName: (name: string) => void }) {
   const { t } = useApp();
-  const word = useWords();
   const sides = (["compare.new", "compare.base"] as const).map((side) => t(side));
   const columns: GridColumn[] = [
     { name: t("compare.calls"), kind: "text", width: 320 },
@@ -19,7 +18,7 @@ export function Calls({ table, onName }: { table: Table; onName: (name: string) 
     const cell = (name: string) => row[columnOf(table, name)] ?? null;
     return [
       ...["name", "comparison_ns", "base_ns", "diff_ns", "comparison_calls", "base_calls"].map(cell),
-      word(VERDICTS, cell("verdict")),
+      word(cell("verdict")),
     ];
   });
   return (

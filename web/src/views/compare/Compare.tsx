@@ -20,7 +20,7 @@ import { MemoryCurves } from "./Memory";
 import { Requests } from "./Requests";
 import { type Node, treeOf, visible } from "./tree";
 import type { Pair } from "./useSteps";
-import { CAUSES, STAGES, type Table, VERDICTS, useWords } from "./words";
+import { type Table, type Word, wordsOf } from "./words";
 
 /** So deep are nodes open at first. */
 const OPEN = 2;
@@ -37,17 +37,16 @@ function useTimes(): GridColumn[] {
   ];
 }
 
-function Stages({ table }: { table: Table }) {
+function Stages({ table, word }: { table: Table; word: Word }) {
   const { t } = useApp();
-  const word = useWords();
   const at = (name: string) => columnOf(table, name);
   const columns: GridColumn[] = [{ name: t("compare.stage"), kind: "text", width: 160 }, ...useTimes()];
   const rows = table.rows.map((row) => [
-    word(STAGES, row[at("stage")]),
+    word(row[at("stage")]),
     row[at("base_mean_ns")] ?? null,
     row[at("comparison_mean_ns")] ?? null,
     row[at("diff_ns")] ?? null,
-    word(VERDICTS, row[at("verdict")]),
+    word(row[at("verdict")]),
   ]);
   return (
     <div className="compare-stages">
@@ -56,9 +55,8 @@ function Stages({ table }: { table: Table }) {
   );
 }
 
-function Causes({ table, onName }: { table: Table; onName: (name: string) => void }) {
+function Causes({ table, word, onName }: { table: Table; word: Word; onName: (name: string) => void }) {
   const { t } = useApp();
-  const word = useWords();
   const at = (name: string) => columnOf(table, name);
   const columns: GridColumn[] = [
     { name: t("compare.cause"), kind: "text", width: 200 },
@@ -67,13 +65,13 @@ function Causes({ table, onName }: { table: Table; onName: (name: string) => voi
     ...useTimes(),
   ];
   const rows = table.rows.map((row) => [
-    word(CAUSES, row[at("cause")]),
+    word(row[at("cause")]),
     row[at("subject")] ?? null,
     row[at("module")] ?? null,
     row[at("base_step_ns")] ?? null,
     row[at("comparison_step_ns")] ?? null,
     row[at("diff_ns")] ?? null,
-    word(VERDICTS, row[at("verdict")]),
+    word(row[at("verdict")]),
   ]);
   return (
     <Grid
@@ -86,9 +84,8 @@ function Causes({ table, onName }: { table: Table; onName: (name: string) => voi
   );
 }
 
-function Tree({ root, onName }: { root: Node; onName: (name: string) => void }) {
+function Tree({ root, word, onName }: { root: Node; word: Word; onName: (name: string) => void }) {
   const { store, t } = useApp();
-  const word = useWords();
   const detail = useAppState((s) => s.detail);
   const toggled = useMemo(() => new Set((detail["compare.toggled"] ?? "").split("|")), [detail]);
   const isOpen = (node: Node) => node.children.length > 0 && node.depth < OPEN !== toggled.has(node.key);
@@ -99,7 +96,7 @@ function Tree({ root, onName }: { root: Node; onName: (name: string) => void }) 
     row: (at) => {
       const node = shown[at];
       if (!node) return null;
-      return [node.name, node.base, node.comparison, node.comparison - node.base, word(VERDICTS, node.verdict)];
+      return [node.name, node.base, node.comparison, node.comparison - node.base, word(node.verdict)];
     },
     seen: () => undefined,
     sort: null,
@@ -158,6 +155,7 @@ function Result({ message, pair }: { message: ComparisonMessage; pair: Pair }) {
   const { actions, t } = useApp();
   const detail = useAppState((s) => s.detail);
   const tables = useMemo(() => new Map(message.tables.map((table) => [table.name, inBaseUnits(table)])), [message]);
+  const word = useMemo(() => wordsOf(message), [message]);
   const stages = tables.get("compare_stage");
   const causes = tables.get("compare_cause");
   const tree = tables.get("compare_tree");
@@ -187,16 +185,18 @@ function Result({ message, pair }: { message: ComparisonMessage; pair: Pair }) {
           ))}
         </ul>
       )}
-      {isOfStep && stages && <Stages table={stages} />}
-      {part === "causes" && causes && <Causes table={causes} onName={onName} />}
-      {part === "tree" && root && <Tree root={root} onName={onName} />}
+      {isOfStep && stages && <Stages table={stages} word={word} />}
+      {part === "causes" && causes && <Causes table={causes} word={word} onName={onName} />}
+      {part === "tree" && root && <Tree root={root} word={word} onName={onName} />}
       {part === "flame" && root && (
         <div className="page scrolls">
           <Flame root={root} onNode={({ name }) => onName(name)} />
         </div>
       )}
-      {part === "calls" && <Calls table={tables.get("compare_call")!} onName={onName} />}
-      {part === "requests" && requests && distribution && <Requests table={requests} distribution={distribution} />}
+      {part === "calls" && <Calls table={tables.get("compare_call")!} word={word} onName={onName} />}
+      {part === "requests" && requests && distribution && (
+        <Requests table={requests} word={word} distribution={distribution} />
+      )}
       {part === "timelines" && <Aligned pair={pair} />}
       {part === "memory" && <MemoryCurves pair={pair} table={tables.get("compare_memory")} onName={onName} />}
     </>

@@ -5,16 +5,15 @@ import { columnOf } from "../../app/columns";
 import { useApp, useAppState } from "../../app/context";
 import { Grid, type GridColumn } from "../../app/Grid";
 import { formatDuration, formatNumber, formatShare } from "../../base/format";
-import { MEASURES, type Table, VERDICTS, useWords } from "./words";
+import type { Table, Word } from "./words";
 import { Legend } from "./Legend";
 
 const NS_PER_MS = 1e6;
 const ofNumber = (name: string): GridColumn => ({ name, kind: "text", width: 110 });
 
 /** Times of requests and sizes of batches of two servers: in numbers, and the chosen one as shares of requests. */
-export function Requests({ table, distribution }: { table: Table; distribution: Table }) {
+export function Requests({ table, word, distribution }: { table: Table; word: Word; distribution: Table }) {
   const { store, t, theme } = useApp();
-  const word = useWords();
   const detail = useAppState((s) => s.detail);
   const at = (name: string) => columnOf(table, name);
   const measures = table.rows.map((row) => String(row[at("measure")]));
@@ -31,9 +30,9 @@ export function Requests({ table, distribution }: { table: Table; distribution: 
   ];
   const values = ["comparison_mean", "base_mean", "diff", "comparison_p50", "base_p50", "comparison_p99", "base_p99"];
   const rows = table.rows.map((row) => [
-    word(MEASURES, row[at("measure")]),
+    word(row[at("measure")]),
     ...values.map((name) => text(Number(row[at(name)]), row[at("unit")] === "ms")),
-    word(VERDICTS, row[at("verdict")]),
+    word(row[at("verdict")]),
   ]);
   const curves = useMemo(() => {
     const place = (name: string) => columnOf(distribution, name);
@@ -56,19 +55,19 @@ export function Requests({ table, distribution }: { table: Table; distribution: 
           columns={columns}
           rows={rows}
           onRow={([shown]) => {
-            const name = measures.find((candidate) => word(MEASURES, candidate) === shown)!;
+            const name = measures.find((candidate) => word(candidate) === shown)!;
             store.set({ detail: { ...store.get().detail, "compare.measure": name } });
           }}
         />
       </div>
       <div className="toolbar">
-        <b>{t("compare.share", word(MEASURES, measure))}</b>
+        <b>{t("compare.share", word(measure))}</b>
         <Legend curves={curves} />
       </div>
       <div className="chart fills">
         <Chart
           testId="compare-distribution"
-          label={t("compare.share", word(MEASURES, measure))}
+          label={t("compare.share", word(measure))}
           curves={curves}
           formatX={(x) => text(x, isTime)}
           formatY={(share) => formatShare(share, 0)}

@@ -45,7 +45,7 @@ const distribution = table(
 
 it("shows both sides of a measure over each other, with its unit", () => {
   const store = storeOf(sessionOf([]));
-  show(store, <Requests table={requests} distribution={distribution} />);
+  show(store, <Requests table={requests} word={String} distribution={distribution} />);
   const rows = () => [...document.querySelectorAll(".grid-row")] as HTMLElement[];
   expect(rows()[0]!.textContent).toContain("30.00 ms");
   expect(rows()[0]!.textContent).toContain("changed");
