@@ -30,7 +30,9 @@ namespace sonde::recipes {
   R(kDeviceGaps)          \
   R(kHostActivity)        \
   R(kCompilation)         \
-  R(kCompiledKernel)
+  R(kCompiledKernel)      \
+  R(kTaskLaunch)          \
+  R(kMeanStep)
 
 #define SONDE_RECIPE(name) extern const Recipe name##Recipe;
 SONDE_RECIPES(SONDE_RECIPE)

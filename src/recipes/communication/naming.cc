@@ -22,7 +22,6 @@ constexpr std::array kKinds = {
     KindName{"batchsendrecv", "batchSendRecv"},
     KindName{"sendrecv", "batchSendRecv"},  // of which nothing says what it carries out
     KindName{"coalesced", "batchSendRecv"},
-    KindName{"sendrecv", "batchSendRecv"},
     KindName{"broadcast", "broadcast"},
     KindName{"barrier", "barrier"},
     KindName{"scatter", "scatter"},

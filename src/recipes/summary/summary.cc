@@ -11,7 +11,26 @@
 namespace sonde::recipes {
 namespace {
 
-DeviceSteps StepsOf(const DeviceView& view, size_t place) {
+// Of the device that needed most.
+void TakeMemory(const TraceData& data, RankSummary& summary) {
+  for (const MemorySummaryRow& row : MemorySummary(data)) {
+    if (row.component == kProcessMemory) {
+      summary.peak_process_bytes = std::max(summary.peak_process_bytes, row.peak_reserved_bytes);
+      continue;
+    }
+    if (row.peak_allocated_bytes <= summary.peak_memory_bytes) continue;
+    summary.peak_memory_bytes = row.peak_allocated_bytes;
+    summary.peak_reserved_bytes = row.peak_reserved_bytes;
+    summary.memory_since_recording = row.device_type == 0;
+  }
+  // An allocator that keeps nothing back reports 0.
+  if (summary.peak_reserved_bytes < summary.peak_memory_bytes) summary.peak_reserved_bytes = -1;
+  if (!data.steps.empty()) summary.first_step = data.steps.front().step_id;
+}
+
+}  // namespace
+
+DeviceSteps MeanStepOf(const DeviceView& view, size_t place) {
   const Device& device = view.devices[place];
   constexpr int64_t StepTraceRow::* kMembers[] = {
       &StepTraceRow::computing_ns,  &StepTraceRow::not_overlapped_ns,
@@ -41,25 +60,6 @@ DeviceSteps StepsOf(const DeviceView& view, size_t place) {
   return steps;
 }
 
-// Of the device that needed most.
-void TakeMemory(const TraceData& data, RankSummary& summary) {
-  for (const MemorySummaryRow& row : MemorySummary(data)) {
-    if (row.component == kProcessMemory) {
-      summary.peak_process_bytes = std::max(summary.peak_process_bytes, row.peak_reserved_bytes);
-      continue;
-    }
-    if (row.peak_allocated_bytes <= summary.peak_memory_bytes) continue;
-    summary.peak_memory_bytes = row.peak_allocated_bytes;
-    summary.peak_reserved_bytes = row.peak_reserved_bytes;
-    summary.memory_since_recording = row.device_type == 0;
-  }
-  // An allocator that keeps nothing back reports 0.
-  if (summary.peak_reserved_bytes < summary.peak_memory_bytes) summary.peak_reserved_bytes = -1;
-  if (!data.steps.empty()) summary.first_step = data.steps.front().step_id;
-}
-
-}  // namespace
-
 RankSummary Summarise(const DeviceView& view) {
   const TraceData& data = *view.data;
   RankSummary summary;
@@ -71,7 +71,7 @@ RankSummary Summarise(const DeviceView& view) {
       ++summary.operator_count;
     }
   }
-  for (size_t i = 0; i < view.devices.size(); ++i) summary.devices.push_back(StepsOf(view, i));
+  for (size_t i = 0; i < view.devices.size(); ++i) summary.devices.push_back(MeanStepOf(view, i));
   for (const CopySum& sum : SumCopies(view)) {
     summary.copies.push_back({std::string(sum.direction), sum.count, sum.total_ns});
   }

@@ -55,6 +55,9 @@ struct RankSummary {
   RankWork work;
 };
 
+// Of the device at that place of the view.
+DeviceSteps MeanStepOf(const DeviceView& view, size_t place);
+
 RankSummary Summarise(const DeviceView& view);
 
 }  // namespace sonde::recipes
