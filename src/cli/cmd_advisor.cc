@@ -1,6 +1,9 @@
 // `sonde advisor`: what to do about one run.
 #include <CLI/CLI.hpp>
+#include <array>
+#include <map>
 #include <memory>
+#include <utility>
 
 #include "advisor/advisor.h"
 #include "advisor/output/write.h"
@@ -51,20 +54,41 @@ advisor::Request RequestOf(const AdvisorOptions& options) {
   return request;
 }
 
+// What a rule needs, as advisor/frame/trace_facts.h or a table calls it, in words.
+std::string WordsOfNeed(std::string_view need) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kFacts = {{
+      {"is_ascend", "for Ascend NPUs alone"},
+      {"is_other", "for devices other than Ascend NPUs"},
+      {"has_pair", "for two traces (-bp)"},
+      {"has_no_benchmark", "for a trace without -bp"},
+      {"is_single", "for a single rank and device"},
+  }};
+  for (const auto& [fact, words] : kFacts) {
+    if (fact == need) return std::string(words);
+  }
+  return Concat("without data (", need, ")");
+}
+
 // Rules that could not be asked are no failure of the command, those that failed are named.
 void ReportSilences(const advisor::Report& report) {
-  std::vector<std::string> lacking;
+  std::map<std::string, int> lacking;
+  int count = 0;
   for (const advisor::Silence& silence : report.silences) {
     if (silence.is_failure) {
       PrintError(Concat(silence.why, "; the other rules were applied"));
     } else {
-      lacking.push_back(Concat(silence.rule, " (", silence.why, ")"));
+      ++lacking[WordsOfNeed(silence.why)];
+      ++count;
     }
   }
-  if (lacking.empty()) return;
-  PrintNotice(
-      Concat(std::to_string(lacking.size()),
-             " rules were not applied, the trace lacks their data: ", base::Join(lacking, ", ")));
+  if (count == 0) return;
+  std::vector<std::string> reasons;
+  for (const auto& [words, rules] : lacking) {
+    reasons.push_back(Concat(std::to_string(rules), " ", words));
+  }
+  PrintNotice(Concat(std::to_string(count), count == 1 ? " rule was" : " rules were",
+                     " not applied: ", base::Join(reasons, ", "),
+                     "; --agent and the HTML page name them"));
 }
 
 bool HasFailures(const advisor::Report& report) {

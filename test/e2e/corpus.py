@@ -80,6 +80,14 @@ class Asked:
         """Rows of a statement."""
         return json.loads(self.run("query", self.path, statement, "--format", "json"))
 
+    def rows_behind(self, advice: dict) -> int:
+        """Rows of the statement of an advice, asked as a user would."""
+        path = advice["trace"] or self.path
+        baseline = ("--baseline", advice["baseline"]) if advice["baseline"] else ()
+        statement = f"SELECT count(*) AS n FROM ({advice['statement']})"
+        printed = self.run("query", path, statement, "--format", "json", *baseline)
+        return json.loads(printed)[0]["n"]
+
     def texts(self, statement: str) -> list[list[str]]:
         """The same as texts, for statements whose columns have one name."""
         text = self.run("query", self.path, statement, "--format", "csv")

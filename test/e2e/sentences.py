@@ -33,12 +33,17 @@ def evidence_runs(asked: Asked) -> list[str]:
 
 
 def advice_has_evidence(asked: Asked) -> list[str]:
-    """Each advice counts what it is about."""
-    return [
-        f"no evidence: {one['rule']}: {one['description']}"
-        for one in asked.advice
-        if not one["occurrences"]
-    ]
+    """Each advice counts what it is about, and has a statement with rows."""
+    faults = []
+    for one in asked.advice:
+        name = f"{one['rule']}: {one['description']}"
+        if not one["occurrences"]:
+            faults.append(f"no evidence: {name}")
+        if not one["statement"]:
+            faults.append(f"no statement: {name}")
+        elif not asked.rows_behind(one):
+            faults.append(f"nothing comes of '{one['statement']}': {name}")
+    return faults
 
 
 def shares_are_parts(asked: Asked) -> list[str]:

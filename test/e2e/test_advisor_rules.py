@@ -338,9 +338,14 @@ def test_no_rule_of_ascend_is_asked_of_what_sonde_recorded_on_a_host(run_sonde, 
     words = ("run", "--profile-level", "level1", "--profile-save-path", "profile", "--")
     done = run_sonde(*words, prepared.python, program)
     assert done.returncode == 0, done.stderr
-    done = run_sonde("advisor", "all", "-l", "en", "-d", tmp_path / "profile", "-o", tmp_path)
+    words = ("advisor", "all", "-l", "en", "-d", tmp_path / "profile", "--agent")
+    done = run_sonde(*words)
     assert done.returncode == 0, done.stderr
     assert "torch_npu" not in done.stdout and "HCCL" not in done.stdout
     (line,) = (line for line in done.stderr.splitlines() if "rules were not applied" in line)
+    assert "20 for Ascend NPUs alone" in line
+    lacking = {
+        one["rule"]: one["lacks"] for one in json.loads(done.stdout)["message"]["not_judged"]
+    }
     for rule in ("environment_variable_analysis", "dynamic_shape_analysis", "timeline_fusion_ops"):
-        assert f"{rule} (is_ascend)" in line
+        assert lacking[rule] == "is_ascend"

@@ -26,6 +26,9 @@ struct Evidence {
   double gain_us = 0;
   std::string gain_formula;  // in words
   int64_t place_slice = -1;  // slice in which one sees it; -1: nowhere
+  // What `sonde query` shows it with, of the advice's path; "" of a rule of the user's function.
+  std::string statement;
+  std::string baseline;  // trace for its --baseline; "": none
 };
 
 struct Advice {

@@ -82,6 +82,7 @@ class Evaluation {
     for (auto& [name, value] : facts_) values_[name] = value;
     SONDE_RETURN_IF_ERROR(TakeSheets());
     SONDE_RETURN_IF_ERROR(TakeTexts());
+    SONDE_RETURN_IF_ERROR(TakeStatement());
     TakeEvidence();
     return std::optional<Advice>(std::move(advice_));
   }
@@ -98,18 +99,22 @@ class Evaluation {
       facts_ = std::move(found.facts);
       sheets_ = std::move(found.sheets);
       advice_.is_for_files = found.is_for_files;
+      advice_.evidence.baseline = found.baseline;
       return true;
     }
-    SONDE_ASSIGN_OR_RETURN(const int64_t rows, KeepRows());
-    if (rows == 0 && !rule_.speaks_without_rows) return false;
-    constexpr std::string_view kCount = "SELECT count(*) AS occurrences FROM found";
-    SONDE_ASSIGN_OR_RETURN(const store::ResultTable facts,
-                           Ask(rule_.facts.empty() ? kCount : std::string_view(rule_.facts)));
+    SONDE_ASSIGN_OR_RETURN(rows_, KeepRows());
+    if (rows_ == 0 && !rule_.speaks_without_rows) return false;
+    SONDE_ASSIGN_OR_RETURN(const store::ResultTable facts, Ask(FactsStatement()));
     if (facts.rows() > 1) return base::InvalidArgumentError("'facts' gives more than one row");
     for (size_t i = 0; i < facts.columns().size() && facts.rows() == 1; ++i) {
       facts_[facts.columns()[i].name] = CellOf(facts, i, 0);
     }
     return true;
+  }
+
+  std::string_view FactsStatement() const {
+    constexpr std::string_view kCount = "SELECT count(*) AS occurrences FROM found";
+    return rule_.facts.empty() ? kCount : std::string_view(rule_.facts);
   }
 
   // Facts and sheets ask for the same rows, and most of what a statement over a small trace takes
@@ -150,6 +155,11 @@ class Evaluation {
     if (needs_with && !rule_.with.empty()) sql += Concat(rule_.with, ", ");
     sql += Concat("found AS (", kept_.empty() ? rule_.rows : kept_, ") ", question);
     sql = Concat(before, "WITH ", CopiesFor(question_, sql, rule_.with), sql);
+    SONDE_ASSIGN_OR_RETURN(const std::string filled, FillStatement(sql));
+    return question_.store->Query(filled);
+  }
+
+  Result<std::string> FillStatement(std::string_view sql) const {
     Values values = values_;
     for (auto& [name, value] : values) {
       auto* text = std::get_if<std::string>(&value);
@@ -158,8 +168,31 @@ class Evaluation {
     // Where nothing is recorded the list is of one row that is nothing.
     if (!IsTrue(ValueOf(values, "env"))) values["env"] = std::string("(0, NULL, NULL)");
     for (const auto& [name, list] : rule_.lists) values[name] = list;
-    SONDE_ASSIGN_OR_RETURN(const std::string filled, Fill(sql, values));
-    return question_.store->Query(filled);
+    return Fill(sql, values);
+  }
+
+  // The rows that were found, asked of the trace itself; where the rule speaks because there are
+  // none, its facts.
+  Status TakeStatement() {
+    std::string& statement = advice_.evidence.statement;
+    if (!rule_.function.empty()) {
+      SONDE_ASSIGN_OR_RETURN(statement, Fill(rule_.statement, values_));
+      return {};
+    }
+    const std::string_view question = rows_ > 0 ? "FROM found" : FactsStatement();
+    std::string sql = Concat("found AS (", rule_.rows, ")\n", question);
+    if (!rule_.with.empty()) sql = Concat(rule_.with, ",\n", sql);
+    for (size_t i = rule_.uses.size(); i-- > 0;) {
+      const std::string& name = rule_.uses[i];
+      if (!Mentions(sql, name)) continue;
+      const auto made = question_.statements.find(name);
+      const auto table = question_.tables.find(name);
+      if (table == question_.tables.end()) continue;  // reported by Ask
+      sql = Concat(name, " AS (\n",
+                   made == question_.statements.end() ? table->second : made->second, "),\n", sql);
+    }
+    SONDE_ASSIGN_OR_RETURN(statement, FillStatement(Concat("WITH ", sql)));
+    return {};
   }
 
   Status TakeSheets() {
@@ -241,6 +274,7 @@ class Evaluation {
   const Question& question_;
   Values values_;
   Values facts_;
+  int64_t rows_ = 0;  // that it found
   std::string kept_;  // how the rows are asked for once they are made
   std::vector<AdviceSheet> sheets_;
   Advice advice_;

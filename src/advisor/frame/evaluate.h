@@ -26,6 +26,7 @@ struct Found {
   Values facts;
   std::vector<AdviceSheet> sheets;
   bool is_for_files = false;  // Advice::is_for_files
+  std::string baseline;       // Evidence::baseline
 };
 using Function = std::function<Result<Found>(const Rule& rule)>;
 
@@ -38,6 +39,8 @@ struct Question {
   int32_t trace = -1;  // number in the job
   std::map<std::string, Function, std::less<>> functions;
   std::map<std::string, std::string, std::less<>> tables;  // shared ones, by name: their statement
+  // Of those that were made next to the store (tables.h): how `sonde query` asks for them.
+  std::map<std::string, std::string, std::less<>> statements;
   // Of tables of the trace (tables.h): whether the copy could be made.
   std::map<std::string, bool, std::less<>> copies;
 };

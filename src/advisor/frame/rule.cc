@@ -45,7 +45,8 @@ class RuleReader {
     for (const auto& [key, plain] :
          {std::pair("rule", &rule_.name), std::pair("with", &rule_.with),
           std::pair("rows", &rule_.rows), std::pair("facts", &rule_.facts),
-          std::pair("function", &rule_.function), std::pair("priority", &rule_.priority)}) {
+          std::pair("function", &rule_.function), std::pair("statement", &rule_.statement),
+          std::pair("priority", &rule_.priority)}) {
       if (name == key) return TakePlain(name, value, *plain);
     }
     if (name == "section") return TakeSection(name, value, rule_.section);

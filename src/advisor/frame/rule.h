@@ -88,6 +88,7 @@ struct Rule {
   std::vector<MoreRows> more;
   bool speaks_without_rows = false;  // else it is silent where `rows` has none
   std::string function;              // instead of `rows` and `facts`: functions.h
+  std::string statement;             // of a function: shows with `sonde query` what it judged
   Text description;
   std::vector<Suggestion> suggestions;
   std::string priority;  // high, medium, low, "" for none, or the fact that holds it

@@ -186,6 +186,7 @@ Status MakeTables(const Rule& rule, Question& question) {
                                                " AS WITH ", CopiesFor(question, sql, {}), others,
                                                "made AS (", sql, ") FROM made"));
       if (!done.ok()) return Status(done.status()).Annotate(Concat("shared table ", name));
+      question.statements[name] = sql;
       table->second = made;
     }
     others += Concat(name, " AS (", made, "), ");

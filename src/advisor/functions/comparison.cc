@@ -71,6 +71,7 @@ Result<Found> Compare(const Pair& pair, MakeSheet make, int threads) {
                          load(pair.benchmark_path, pair.benchmark_step));
   const compare::Sheet sheet = make(target, benchmark);
   Found found;
+  found.baseline = pair.benchmark_path;
   found.facts = {{"occurrences", static_cast<int64_t>(sheet.rows.size())},
                  {"pair", PairName(pair)}};
   if (!sheet.rows.empty()) {

@@ -32,7 +32,7 @@ constexpr size_t kShownRows = 10;
 
 struct Words {
   std::string_view title, priority, high, medium, low, evidence, suggestions, more, place, sure,
-      silent, of_reference;
+      silent, of_reference, statement;
 };
 constexpr Words kEnglish = {"Performance Optimization Suggestions",
                             "Optimization Priority:",
@@ -45,7 +45,8 @@ constexpr Words kEnglish = {"Performance Optimization Suggestions",
                             "See it in the timeline: start",
                             "confidence",
                             "Rules that were not asked, and what they lack",
-                            "a rule of Sonde"};
+                            "a rule of Sonde",
+                            "The rows behind it"};
 constexpr Words kChinese = {"性能优化建议",
                             "优化优先级：",
                             "高",
@@ -57,7 +58,8 @@ constexpr Words kChinese = {"性能优化建议",
                             "在时间线中查看：启动",
                             "置信度",
                             "未判断的规则及其缺少的数据",
-                            "Sonde 的规则"};
+                            "Sonde 的规则",
+                            "所依据的各行"};
 
 const Words& WordsOf(const Report& report) {
   return report.language == Language::kChinese ? kChinese : kEnglish;
@@ -112,6 +114,14 @@ std::string PlaceHtml(const Report& report, const Advice& advice) {
                 "\">#slice=0:", std::to_string(advice.evidence.place_slice), "</a></p>");
 }
 
+// How one asks for what was judged.
+std::string StatementHtml(const Report& report, const Advice& advice) {
+  const Evidence& evidence = advice.evidence;
+  if (evidence.statement.empty()) return {};
+  return Concat("<details><summary class=\"soft\">", WordsOf(report).statement, "</summary><pre>",
+                Escaped(QueryCommand(advice)), "</pre></details>");
+}
+
 // One of those that share a block.
 std::string PartHtml(const Report& report, const Advice& advice) {
   const Words& words = WordsOf(report);
@@ -128,7 +138,8 @@ std::string PartHtml(const Report& report, const Advice& advice) {
   html += Concat("<p class=\"soft\">", words.evidence, ": ", Escaped(EvidenceText(report, advice)),
                  "; ", words.sure, " ", sure, advice.rule->is_reference ? "" : "; ",
                  advice.rule->is_reference ? "" : words.of_reference, "</p>");
-  html += PlaceHtml(report, advice) + TableHtml(report, advice.sheet);
+  html += PlaceHtml(report, advice) + StatementHtml(report, advice);
+  html += TableHtml(report, advice.sheet);
   for (const AdviceSheet& sheet : advice.more_sheets) {
     html += Concat("<p>", Escaped(sheet.name), "</p>", TableHtml(report, sheet));
   }

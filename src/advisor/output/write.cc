@@ -14,6 +14,11 @@ namespace {
 
 using base::Concat;
 
+// As the shell reads it.
+std::string ShellWord(std::string_view text) {
+  return Concat("'", base::ReplaceAll(std::string(text), "'", "'\\''"), "'");
+}
+
 // The list that the operator tuner of CANN reads, as Python writes it; "" without operators.
 std::string TuningList(const Report& report) {
   base::JsonWriter json(nullptr, base::JsonWriter::Style::kPythonDefault);
@@ -79,7 +84,15 @@ std::string EvidenceText(const Report& report, const Advice& advice) {
 
 std::string PlaceCommand(const Advice& advice) {
   if (advice.evidence.place_slice < 0) return {};
-  return Concat("sonde view '", base::ReplaceAll(advice.path, "'", "'\\''"), "'");
+  return Concat("sonde view ", ShellWord(advice.path));
+}
+
+std::string QueryCommand(const Advice& advice) {
+  const Evidence& evidence = advice.evidence;
+  if (evidence.statement.empty()) return {};
+  std::string command = Concat("sonde query ", ShellWord(advice.path));
+  if (!evidence.baseline.empty()) command += Concat(" --baseline ", ShellWord(evidence.baseline));
+  return Concat(command, " ", ShellWord(evidence.statement));
 }
 
 std::vector<std::vector<Value>> ProblemRows(const Report& report) {
@@ -101,7 +114,8 @@ std::vector<std::vector<Value>> EvidenceRows(const Report& report) {
   std::vector<std::vector<Value>> rows(1);
   for (const char* heading :
        {"rule", "section", "priority", "confidence", "rank", "title", "description", "suggestion",
-        "occurrences", "total_time(us)", "gain(us)", "gain formula", "slice", "trace"}) {
+        "occurrences", "total_time(us)", "gain(us)", "gain formula", "slice", "trace", "statement",
+        "baseline"}) {
     rows[0].emplace_back(std::string(heading));
   }
   for (const Advice& advice : report.advice) {
@@ -112,7 +126,7 @@ std::vector<std::vector<Value>> EvidenceRows(const Report& report) {
                     known(advice.rank), advice.title, advice.description,
                     Numbered(advice.suggestions), evidence.occurrences, Known(evidence.total_us),
                     Known(evidence.gain_us), evidence.gain_formula, known(evidence.place_slice),
-                    advice.path});
+                    advice.path, evidence.statement, evidence.baseline});
   }
   return rows;
 }

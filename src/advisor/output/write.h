@@ -35,6 +35,8 @@ inline constexpr int kViewPort = 8765;
 
 // The first sheet of the reference, heading first: one row for each advice that it knows.
 std::vector<std::vector<Value>> ProblemRows(const Report& report);
+// The command that shows what was judged; "" where no statement does.
+std::string QueryCommand(const Advice& advice);
 // The heading and rows of all advice with its evidence.
 std::vector<std::vector<Value>> EvidenceRows(const Report& report);
 
