@@ -1,8 +1,8 @@
-"""The kinds of cause that are planted: each a function that makes it happen once in a running server
-and gives what it did. While it does, a Load asks for small answers.
+"""The kinds of cause that are planted: each a function that makes it happen once in a running
+server and gives what it did. While it does, a Load asks for small answers.
 
 `CAUSES` has of each the part of `request_time` that is the reason, and the parts that are true of
-other requests meanwhile: who sends long prompts to provoke a preemption makes others wait for these.
+other requests meanwhile: who sends long prompts to provoke a preemption makes others wait for them.
 """
 
 import contextlib
@@ -18,12 +18,13 @@ LIMIT_S = 300
 LONG = 6000  # tokens of a prompt
 BLOCK, BLOCKS = 128, 65  # of the KV cache, of which vLLM keeps one for itself
 ROOM = BLOCK * (BLOCKS - 1)  # tokens
+WITH_SCORES = {"logprobs": 20}  # long answers
 AT_ONCE = 4  # requests that the server computes at once
 
 
 @dataclass
 class Planted:
-    """What was planted: when, on the clock of the clients, and which requests it hit. Without `hit`
+    """What was planted: when, as `time.time()`, and which requests it hit. Without `hit`
     those which were there for half of it or more, or for which it was there most of their time."""
 
     begin: float
@@ -58,27 +59,27 @@ class Site:
         """Has the plug-in do something, and waits until that is over."""
         done = self.folder / f"{name}.done"
         done.unlink(missing_ok=True)
-        begin = time.monotonic()
+        begin = time.time()
         (self.folder / f"{name}.new").write_text(json.dumps(what))
         (self.folder / f"{name}.new").rename(self.folder / name)
         while not done.exists():
-            if time.monotonic() > begin + LIMIT_S:
+            if time.time() > begin + LIMIT_S:
                 raise RuntimeError(f"nothing obeyed {name}")
             time.sleep(0.005)
-        return Planted(begin, time.monotonic())
+        return Planted(begin, time.time())
 
 
 def queue(site):
     """More requests at once than the server computes at once."""
-    begin = time.monotonic()
+    begin = time.time()
     requests = [site.ask(tokens=64) for _ in range(3 * AT_ONCE)]
     requests = [one.done() for one in requests]
     requests.sort(key=lambda one: one.first - one.begin)
-    return Planted(begin, time.monotonic(), requests[2 * AT_ONCE :], requests)
+    return Planted(begin, time.time(), requests[2 * AT_ONCE :], requests)
 
 
 def long_prefill(site):
-    begin = time.monotonic()
+    begin = time.time()
     request = site.ask(tokens=2, prompt=_tokens(LONG)).done()
     return Planted(begin, request.first, own=[request])
 
@@ -87,10 +88,10 @@ def preemption(site):
     """Two requests that fill the KV cache until one needs another block. Nobody else is there: vLLM
     would put small ones back, which the client does not see."""
     with site.load.paused():
-        begin = time.monotonic()
+        begin = time.time()
         requests = [site.ask(tokens=120, prompt=_tokens(ROOM // 2 - 40)) for _ in range(2)]
         requests = [one.done() for one in requests]
-    return Planted(begin, time.monotonic(), [max(requests, key=lambda one: one.end)], requests)
+    return Planted(begin, time.time(), [max(requests, key=lambda one: one.end)], requests)
 
 
 def tokenizer(site):
@@ -122,7 +123,7 @@ def busy_processor(site):
     worker = site.processes("VLLM::Worker")[0]
     processors = os.sched_getaffinity(worker)
     words = ["sh", "-c", "while :; do :; done"]
-    begin = time.monotonic()
+    begin = time.time()
     # Sessions of their own: the kernel shares processors between these first.
     others = [subprocess.Popen(words, start_new_session=True) for _ in range(8)]
     try:
@@ -133,7 +134,7 @@ def busy_processor(site):
         for one in others:
             one.kill()
             one.wait()
-    return Planted(begin, time.monotonic())
+    return Planted(begin, time.time())
 
 
 def compiling(site):
@@ -142,9 +143,10 @@ def compiling(site):
 
 
 def slow_client(site):
-    begin = time.monotonic()
-    request = site.ask(tokens=500, pause_s=8, logprobs=5).done()
-    return Planted(begin, time.monotonic(), [request], [request])
+    """It stops reading until the server has no room left for what it computed."""
+    begin = time.time()
+    request = site.ask(tokens=300, pause_s=10, **WITH_SCORES).done()
+    return Planted(begin, time.time(), [request], [request])
 
 
 def _tokens(count):
@@ -152,20 +154,20 @@ def _tokens(count):
 
 
 def _called(site, path):
-    begin = time.monotonic()
+    begin = time.time()
     site.call(path)
-    return Planted(begin, time.monotonic())
+    return Planted(begin, time.time())
 
 
 def _stopped(site, title):
     process = site.processes(title)[0]
-    begin = time.monotonic()
+    begin = time.time()
     os.kill(process, signal.SIGSTOP)
     try:
         time.sleep(1)
     finally:
         os.kill(process, signal.SIGCONT)
-    return Planted(begin, time.monotonic())
+    return Planted(begin, time.time())
 
 
 @dataclass

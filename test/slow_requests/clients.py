@@ -4,11 +4,15 @@ import contextlib
 import itertools
 import json
 import socket
+import struct
 import threading
 import time
 from dataclasses import dataclass
 
 _LIMIT_S = 300
+_SO_TIMESTAMPNS = 35
+_TIME = struct.Struct("qq")  # s, ns
+_ROOM_FOR_FACTS = 1024
 _LAST = b"0\r\n\r\n"
 _PROMPTS = (
     "def main():\n    import os\n    for name in os.listdir():\n        print(name)\n",
@@ -18,10 +22,20 @@ _PROMPTS = (
 _numbers = itertools.count()
 
 
+def _arrival(facts):
+    """Of the bytes that were read."""
+    for level, kind, data in facts:
+        if (level, kind) == (socket.SOL_SOCKET, _SO_TIMESTAMPNS):
+            seconds, ns = _TIME.unpack(data)
+            return seconds + ns / 1e9
+    return time.time()
+
+
 @dataclass(frozen=True)
 class Seen:
-    """What the client of a request saw, on the clock `time.monotonic`: when it asked, the first
-    piece with a token, the last byte."""
+    """What the client of a request saw, as `time.time()`: when it asked, when the first piece with
+    a token and the last byte were there. The kernel knows the latter: the client itself may wait
+    for a processor before it looks."""
 
     name: str
     begin: float
@@ -38,7 +52,7 @@ class Seen:
 
 class Request(threading.Thread):
     """One streamed completion; `pause_s` is how long the client stops reading after the first piece
-    with a token."""
+    with a token, with as little room for what comes meanwhile as it can."""
 
     def __init__(self, port, tokens=24, prompt=None, pause_s=0, **options):
         super().__init__(daemon=True)
@@ -55,14 +69,17 @@ class Request(threading.Thread):
     def run(self):
         body = json.dumps(self._body).encode()
         head = (f"POST /v1/completions HTTP/1.1\r\nHost: 127.0.0.1\r\nx-request-id: {self.name}\r\n"
-                f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n")  # fmt: skip
+                "Content-Type: application/json\r\n"
+                f"Content-Length: {len(body)}\r\n\r\n")  # fmt: skip
         connection = socket.socket()
         if self._pause_s:
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, 536)
+        connection.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
         connection.settimeout(_LIMIT_S)
         try:
             with connection:
-                self.begin = time.monotonic()
+                self.begin = time.time()
                 connection.connect(("127.0.0.1", self._port))
                 connection.sendall(head.encode() + body)
                 self._read(connection)
@@ -72,15 +89,15 @@ class Request(threading.Thread):
     def _read(self, connection):
         last, status = b"", b""
         while not last.endswith(_LAST):
-            piece = connection.recv(65536)
+            piece, facts, *_ = connection.recvmsg(65536, _ROOM_FOR_FACTS)
             if not piece:
                 raise OSError(f"the answer ended early: {status!r}")
             status = status or piece[:12]
             last = (last + piece)[-64:]
             if self.first is None and b"data: {" in piece:
-                self.first = time.monotonic()
+                self.first = _arrival(facts)
                 time.sleep(self._pause_s)
-        self.end = time.monotonic()
+        self.end = _arrival(facts)
         if status != b"HTTP/1.1 200":
             raise OSError(status.decode())
 

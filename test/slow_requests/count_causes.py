@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(ROOT / "tools"), str(HERE)]
 
-from causes import AT_ONCE, BLOCK, BLOCKS, CAUSES, PAIRS, ROOM, Site  # noqa: E402
+from causes import AT_ONCE, BLOCK, BLOCKS, CAUSES, PAIRS, ROOM, WITH_SCORES, Site  # noqa: E402
 from clients import Load, Request  # noqa: E402
 from found import Counts, look_at  # noqa: E402
 from vllm_server import Server  # noqa: E402
@@ -126,7 +126,7 @@ def record_all(sessions, sonde, folder):
                                           key=lambda one: one.ranks):  # fmt: skip
         home = folder / f"ranks{ranks}"
         with start(sonde, model, home, ranks) as server:
-            server.ask("import ", 8)
+            server.ask("import ", 8, **WITH_SCORES)  # the first compiles what scores need
             for session in group:
                 record(server, home, session)
                 print(f"recorded: {session.title}", file=sys.stderr, flush=True)

@@ -23,12 +23,14 @@ constexpr int32_t kDecodeName = 1;
 constexpr int32_t kLag = 2;
 constexpr int32_t kGc = 3;
 constexpr int32_t kCompile = 4;
+constexpr int32_t kIdle = 5;
 constexpr int32_t kFirstName = 10;
 constexpr int kRequests = 20;
 
 struct Planned {
-  int64_t gap_ms = 50;  // after the request before
-  int64_t lag_ms = 0;   // before its arrival; -1: not recorded
+  int64_t gap_ms = 50;            // after the request before
+  int64_t queued_earlier_ms = 0;  // it came so long before that
+  int64_t lag_ms = 0;             // before its arrival; -1: not recorded
   int64_t tokenizing_ms = 1;
   int64_t hand_over_ms = 1;
   int64_t queue_ms = 1;
@@ -36,6 +38,7 @@ struct Planned {
   int64_t prompt_tokens = 10;
   int64_t prefill_ms = 20;
   int64_t tokens = 11;
+  int64_t decode_ms = 10;       // of a token
   int64_t other_prompt_ms = 0;  // of a prompt of 200 tokens of another one, in its third step
   int64_t slow_ms = 0;          // longer is its fifth step
   int64_t rank_slow_ms = 0;     // the rank in that step
@@ -43,6 +46,9 @@ struct Planned {
   int64_t gc_ms = 0;
   int64_t processor_ms = 0;  // that the ranks waited for a processor, where stores have that
   int64_t compile_ms = 0;
+  int64_t idle_ms = 0;         // that the ranks wait for the second call of that step
+  int64_t engine_wait_ms = 0;  // that the engine waits for a processor in every step
+  int64_t busy_percent = 0;    // of every step that the ranks wait for a processor
 };
 
 // A session in the making.
@@ -53,16 +59,20 @@ class Session {
     Name(kDecodeName, "decode");
     Name(kLag, "event loop lag ms");
     Name(kGc, "GC");
+    Name(kIdle, "idle");
     Name(kCompile, "torch/_dynamo/convert_frame.py(1): _compile");
     for (int32_t i = 0; i < ranks_; ++i) {
       store::ProcessRow process;
       process.process_id = process.rank = i;
       processes_.push_back(process);
     }
-    store::TrackRow track;
-    track.track_id = 0;
-    track.name = kLag;
-    tracks_.push_back(track);
+    for (int32_t i = 0; i <= ranks_; ++i) {
+      store::TrackRow track;
+      track.track_id = i;
+      track.name = i == ranks_ ? kLag : kDecodeName;
+      track.process_id = i;
+      tracks_.push_back(track);
+    }
   }
 
   void Add(const Planned& plan) {
@@ -71,10 +81,11 @@ class Session {
     row.request_id = static_cast<int32_t>(requests_.size());
     row.name = kFirstName + row.request_id;
     Name(row.name, "r" + std::to_string(row.request_id));
-    row.ts = now_;
+    const int64_t earlier_ns = plan.queued_earlier_ms * kMillisecond;
+    row.ts = now_ - earlier_ns;
     row.loop_lag_ns = plan.lag_ms < 0 ? -1 : plan.lag_ms * kMillisecond;
-    row.tokenized_ts = now_ += plan.tokenizing_ms * kMillisecond;
-    row.queued_ts = now_ += plan.hand_over_ms * kMillisecond;
+    row.tokenized_ts = (now_ += plan.tokenizing_ms * kMillisecond) - earlier_ns;
+    row.queued_ts = (now_ += plan.hand_over_ms * kMillisecond) - earlier_ns;
     row.scheduled_ts = now_ += plan.queue_ms * kMillisecond;
     row.prompt_tokens = plan.prompt_tokens;
     row.output_tokens = static_cast<int32_t>(plan.tokens);
@@ -90,8 +101,21 @@ class Session {
 
   void Pause(int64_t begin_ns, int64_t end_ns, bool collects = false) {
     if (collects) Slice(kGc, begin_ns, (end_ns - begin_ns) / kMillisecond);
-    counters_.push_back({end_ns, 0, static_cast<double>(end_ns - begin_ns) / 1e6});
-    counters_.push_back({end_ns + kMillisecond, 0, 0});
+    counters_.push_back({end_ns, ranks_, static_cast<double>(end_ns - begin_ns) / 1e6});
+    counters_.push_back({end_ns + kMillisecond, ranks_, 0});
+  }
+
+  // A step that computes prompts of others, beside so many requests in all.
+  void Prompts(int64_t ms, int32_t running) {
+    store::EngineStepRow step;
+    step.step_id = static_cast<int64_t>(steps_.size());
+    step.ts = now_;
+    step.dur = ms * kMillisecond;
+    step.prefill_requests = 1;
+    step.prefill_tokens = 2048;
+    step.running_requests = running;
+    steps_.push_back(step);
+    now_ += ms * kMillisecond;
   }
 
   int64_t now() const { return now_; }
@@ -120,13 +144,14 @@ class Session {
     names_[static_cast<size_t>(id)] = {id, tables_.KeepText(text)};
   }
 
-  void Slice(int32_t name, int64_t begin_ns, int64_t ms) {
+  void Slice(int32_t name, int64_t begin_ns, int64_t ms, int32_t track = 0) {
     if (ms == 0) return;
     store::SliceRow slice;
     slice.slice_id = static_cast<int32_t>(slices_.size());
     slice.ts = begin_ns;
     slice.dur = ms * kMillisecond;
     slice.name = name;
+    slice.track_id = track;
     slices_.push_back(slice);
   }
 
@@ -139,7 +164,7 @@ class Session {
     step.ts = now_;
     step.schedule_ns = kMillisecond / 10;
     step.slice_id = 100'000 + static_cast<int32_t>(step.step_id);
-    int64_t ms = token == 0 ? plan.prefill_ms : 10;
+    int64_t ms = token == 0 ? plan.prefill_ms : plan.decode_ms;
     step.prefill_requests = token == 0 || is_slowed ? 1 : 0;
     step.prefill_tokens = static_cast<int32_t>(token == 0  ? plan.prompt_tokens
                                                : is_slowed ? 200
@@ -150,10 +175,15 @@ class Session {
     if (is_fifth) {
       Slice(kGc, now_ + 2 * kMillisecond, plan.gc_ms);
       Slice(kCompile, now_ + 2 * kMillisecond, plan.compile_ms);
-      ms += plan.processor_ms + plan.gc_ms + plan.compile_ms + plan.slow_ms + plan.rank_slow_ms;
+      ms += plan.processor_ms + plan.gc_ms + plan.compile_ms + plan.slow_ms + plan.rank_slow_ms +
+            plan.idle_ms;
+      for (int32_t i = 0; i < ranks_; ++i) {
+        Slice(kIdle, now_ + 5 * kMillisecond, plan.idle_ms, i);
+      }
     }
+    step.processor_wait_ns = plan.engine_wait_ms * kMillisecond;
     Ranks(step, ms, is_fifth ? plan.slow_ms : 0, is_fifth ? plan.rank_slow_ms : 0,
-          is_fifth ? plan.processor_ms : 0);
+          (is_fifth ? plan.processor_ms : 0) + plan.busy_percent * ms / 100);
     now_ += ms * kMillisecond;
     step.dur = ms * kMillisecond;
     step.output_tokens = 1;
@@ -233,14 +263,20 @@ void Serve(Session& session, const std::function<void(Planned&)>& plant) {
 
 void ExpectParts(const RequestTimes& times) {
   for (const RequestTime& one : times.requests) {
-    EXPECT_GE(one.parts.Sum(), one.row->dur) << one.name;
-    EXPECT_EQ(one.parts.Sum(), one.client_ns) << one.name;
+    EXPECT_GE(one.whole.parts.Sum(), one.row->dur) << one.name;
+    EXPECT_EQ(one.whole.parts.Sum(), one.client_ns) << one.name;
     if (one.row->loop_lag_ns >= 0) {
       EXPECT_EQ(one.client_ns, one.row->dur + one.row->loop_lag_ns) << one.name;
     }
-    EXPECT_EQ(one.parts[RequestPart::kUnexplained], 0) << one.name;
-    for (const int64_t ns : one.parts.ns) EXPECT_GE(ns, 0) << one.name;
+    EXPECT_EQ(one.whole.parts[RequestPart::kUnexplained], 0) << one.name;
+    for (const int64_t ns : one.whole.parts.ns) EXPECT_GE(ns, 0) << one.name;
   }
+}
+
+std::vector<RequestPart> ReasonsOf(const RequestTime& time) {
+  std::vector<RequestPart> parts;
+  for (const RequestReason& reason : time.reasons) parts.push_back(reason.part);
+  return parts;
 }
 
 struct Plant {
@@ -254,12 +290,14 @@ const std::vector<Plant>& Plants() {
   static const std::vector<Plant> plants = {
       {"loop", RequestPart::kEventLoop, [](Planned& one) { one.lag_ms = 300; }},
       {"tokenizer", RequestPart::kTokenizing, [](Planned& one) { one.tokenizing_ms = 300; }},
-      {"hand-over", RequestPart::kHandOver, [](Planned& one) { one.hand_over_ms = 300; }},
+      {"engine takes nothing", RequestPart::kEngine, [](Planned& one) { one.hand_over_ms = 300; }},
       {"queue", RequestPart::kQueue, [](Planned& one) { one.queue_ms = 300; }},
       {"prompts of others", RequestPart::kOtherPrefill,
        [](Planned& one) { one.other_prompt_ms = 300; }},
       {"preemption", RequestPart::kPreemption, [](Planned& one) { one.preempted_ms = 300; }},
       {"engine stopped", RequestPart::kEngine, [](Planned& one) { one.slow_ms = 300; }},
+      {"engine stopped within a step of its ranks", RequestPart::kEngine,
+       [](Planned& one) { one.idle_ms = 300; }},
       {"worker stopped", RequestPart::kComputing, [](Planned& one) { one.rank_slow_ms = 300; }},
       {"one rank of two", RequestPart::kRankWait, [](Planned& one) { one.rank_slow_ms = 300; }, 2},
       {"ranks not recorded", RequestPart::kSlowStep, [](Planned& one) { one.slow_ms = 300; }, 0},
@@ -309,8 +347,8 @@ TEST(RequestTimes, PairsOfCausesAreBothFound) {
     const RequestTimes times = ExplainRequests(session.Tables());
     ExpectParts(times);
     ASSERT_EQ(times.causes.size(), 2U);
-    EXPECT_EQ(times.requests[5].reasons, std::vector{one.part});
-    EXPECT_EQ(times.requests[15].reasons, std::vector{other.part});
+    EXPECT_EQ(ReasonsOf(times.requests[5]), std::vector{one.part});
+    EXPECT_EQ(ReasonsOf(times.requests[15]), std::vector{other.part});
   }
 }
 
@@ -323,7 +361,7 @@ TEST(RequestTimes, TwoPartsAreNamedWhereOneExplainsLessThanHalf) {
   });
   const RequestTimes times = ExplainRequests(session.Tables());
   const std::vector expected = {RequestPart::kEventLoop, RequestPart::kQueue};
-  EXPECT_EQ(times.requests[7].reasons, expected);
+  EXPECT_EQ(ReasonsOf(times.requests[7]), expected);
   EXPECT_EQ(ReasonOf(times.requests[7]),
             "waited 110.0 ms for the front-end, whose event loop stood still, and waited 98.0 ms "
             "longer in the engine's queue");
@@ -354,6 +392,61 @@ TEST(RequestTimes, NothingUnusualIsNoFinding) {
       EXPECT_TRUE(ReasonOf(one).starts_with("as usual")) << ReasonOf(one);
     }
   }
+}
+
+// While its ranks work the engine asks for their answer again and again, and may wait for a
+// processor then; and a busy machine holds up what takes long for longer.
+TEST(RequestTimes, WaitsForAProcessorThatHoldNobodyUpAreNoReason) {
+  for (const bool is_of_engine : {true, false}) {
+    Session session(1);
+    Serve(session, [&](Planned& one) {
+      one.rank_slow_ms = 300;
+      one.engine_wait_ms = is_of_engine ? 250 : 0;
+    });
+    for (int i = 0; i < kRequests && !is_of_engine; ++i) {
+      Planned plan;
+      plan.busy_percent = 30;
+      plan.rank_slow_ms = i == 7 ? 300 : 0;
+      session.Add(plan);
+    }
+    const RequestTimes times = ExplainRequests(session.Tables());
+    ExpectParts(times);
+    ASSERT_EQ(times.causes.size(), 1U);
+    EXPECT_EQ(KeyOfPart(times.causes[0].part), "computing");
+  }
+}
+
+// Three requests have run at once in this session, so a place is free while one waits.
+TEST(RequestTimes, AQueueBehindThePromptsOfOthersIsThat) {
+  for (const int32_t running : {3, 1}) {
+    Session session(1);
+    for (int i = 0; i < kRequests; ++i) {
+      Planned plan;
+      if (i == 9) session.Prompts(300, running);
+      if (i == 9) plan.queued_earlier_ms = 290;
+      session.Add(plan);
+    }
+    session.Prompts(1, 3);
+    const RequestTimes times = ExplainRequests(session.Tables());
+    ExpectParts(times);
+    ASSERT_EQ(times.causes.size(), 1U);
+    EXPECT_EQ(KeyOfPart(times.causes[0].part), running == 3 ? "queue" : "other_prefill");
+  }
+}
+
+// An answer of a length that no other has: what is usual of it is not known well, but its first
+// token waited.
+TEST(RequestTimes, TheReasonIsOfWhatIsSlow) {
+  Session session(1);
+  Serve(session, [](Planned& one) {
+    one.tokens = 1'000;
+    one.decode_ms = 11;
+    one.tokenizing_ms = 300;
+  });
+  const RequestTimes times = ExplainRequests(session.Tables());
+  ExpectParts(times);
+  ASSERT_EQ(times.causes.size(), 1U);
+  EXPECT_EQ(KeyOfPart(times.causes[0].part), "tokenizing");
 }
 
 // A longer prompt and a longer answer take longer, as is usual for their size.
@@ -395,8 +488,8 @@ TEST(RequestTimes, APauseHoldsUpWhatIsToBeSentAndWhatComesAfter) {
   const SlowCause& cause = times.causes[0];
   EXPECT_EQ(cause.part, RequestPart::kEventLoop);
   EXPECT_EQ(cause.requests, 2);
-  EXPECT_EQ(times.requests[9].parts[RequestPart::kEventLoop], 1'498 * kMillisecond);
-  EXPECT_EQ(times.requests[10].parts[RequestPart::kEventLoop], 1'501 * kMillisecond);
+  EXPECT_EQ(times.requests[9].whole.parts[RequestPart::kEventLoop], 1'498 * kMillisecond);
+  EXPECT_EQ(times.requests[10].whole.parts[RequestPart::kEventLoop], 1'501 * kMillisecond);
   const std::vector<std::string> words = CauseParts(times, cause);
   EXPECT_EQ(words[0], "slow_request");
   EXPECT_EQ(words[3], "2");
@@ -414,7 +507,7 @@ TEST(RequestTimes, APauseInWhichGarbageIsCollectedIsThat) {
   const RequestTimes times = ExplainRequests(session.Tables());
   ASSERT_EQ(times.causes.size(), 1U);
   EXPECT_EQ(times.causes[0].part, RequestPart::kGarbage);
-  EXPECT_EQ(times.requests[9].parts[RequestPart::kGarbage], 398 * kMillisecond);
+  EXPECT_EQ(times.requests[9].whole.parts[RequestPart::kGarbage], 398 * kMillisecond);
 }
 
 TEST(RequestTimes, ObjectivesReplaceTheLimit) {
@@ -450,8 +543,8 @@ TEST(RequestTimes, RequestsWithoutTokensAndWithoutAnEngine) {
   tables.Add(base::LargeVector<store::RequestRow>{left, bare});
   const RequestTimes times = ExplainRequests(tables);
   ASSERT_EQ(times.requests.size(), 2U);
-  EXPECT_EQ(times.requests[0].parts[RequestPart::kQueue], 40 * kMillisecond);
-  EXPECT_EQ(times.requests[1].parts[RequestPart::kUnexplained], 40 * kMillisecond);
+  EXPECT_EQ(times.requests[0].whole.parts[RequestPart::kQueue], 40 * kMillisecond);
+  EXPECT_EQ(times.requests[1].whole.parts[RequestPart::kUnexplained], 40 * kMillisecond);
   EXPECT_TRUE(ExplainRequests(store::RowTables()).causes.empty());
 }
 

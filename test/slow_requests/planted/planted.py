@@ -2,8 +2,8 @@
 and workers, and a middleware for the front-end.
 
 A file in the folder SONDE_PLANTED orders what the tokenizer or a worker does next: `tokenizer`,
-`worker<rank>`, with a JSON object. It is gone when that has begun, and `<name>.done` is there when it
-is over. `GET /planted/<what>?<seconds>` orders what the front-end's event loop does.
+`worker<rank>`, with a JSON object. It is gone when that has begun, and `<name>.done` is there when
+it is over. `GET /planted/<what>?<seconds>` orders what the front-end's event loop does.
 """
 
 import ctypes
