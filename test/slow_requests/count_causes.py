@@ -17,6 +17,7 @@ import pickle
 import shutil
 import subprocess
 import sys
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -39,6 +40,7 @@ class Session:
     folder: Path = None
     planted: list = field(default_factory=list)
     requests: list = field(default_factory=list)  # what their clients saw
+    others: float = 0  # share of the processors that other programs used
 
     @property
     def ranks(self):
@@ -60,6 +62,24 @@ def busy_machine(is_busy):
         for one in others:
             one.kill()
             one.wait()
+
+
+def processor_seconds(leader):
+    """Used since the start by the whole machine, and by the server and ourselves."""
+    fields = Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]
+    user, nice, system, _, _, irq, soft_irq, steal = map(int, fields)
+    own = sum(os.times()[:2]) * os.sysconf("SC_CLK_TCK")
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            words = path.read_text().rpartition(")")[2].split()
+            if int(words[3]) == leader:  # its session
+                own += int(words[11]) + int(words[12])
+    return user + nice + system + irq + soft_irq + steal, own, time.monotonic()
+
+
+def share_of_others(before, after):
+    ticks = (after[2] - before[2]) * os.sysconf("SC_CLK_TCK") * os.cpu_count()
+    return max(0.0, (after[0] - before[0] - (after[1] - before[1])) / ticks)
 
 
 def plug_in(folder):
@@ -93,6 +113,7 @@ def record(server, folder, session):
     before = set((folder / "profile").glob("*server_*"))
     if server.profile("start")[0] != 200:
         raise RuntimeError(f"no session\n{server.last_lines()}")
+    used = processor_seconds(server.process.pid)
     with busy_machine(session.is_busy):
         site.load = load = Load(server.port)
         load.await_more(10)
@@ -101,6 +122,7 @@ def record(server, folder, session):
             load.await_more(6)
         load.await_more(0 if session.causes else 20)
         load.stop()
+    session.others = share_of_others(used, processor_seconds(server.process.pid))
     server.profile("stop")
     (session.folder,) = set((folder / "profile").glob("*server_*")) - before
     session.requests = [*load.seen, *(own for one in session.planted for own in one.own)]

@@ -1,6 +1,7 @@
 """What Sonde found in a session, beside what was planted in it."""
 
 import json
+import statistics
 import subprocess
 from collections import Counter
 from dataclasses import dataclass, field
@@ -9,6 +10,8 @@ from causes import CAUSES
 
 GOAL = 0.9
 MOST = 0.9  # of a request's time
+TWICE = 2
+BUSY = 0.1  # of the processors, that other programs use
 APART = 0.02  # of the client's time, which parts may differ
 
 REASONS = """
@@ -26,6 +29,7 @@ class Counts:
     right: Counter = field(default_factory=Counter)  # of them with the cause as a reason
     alarms: list = field(default_factory=list)  # findings of what was not planted
     unplanted: int = 0
+    others: list = field(default_factory=list)  # share of the processors that other programs used
     requests: int = 0
     apart: list = field(default_factory=list)  # those whose parts do not add up
 
@@ -40,6 +44,9 @@ class Counts:
         if planted:
             print(f"{'all':18}{planted:7}{found:7}{hit:14}{right:17}")
         print(f"sessions without a cause: {self.unplanted}")
+        median = statistics.median(self.others)
+        print(f"processors used by other programs: {min(self.others):.0%} to "
+              f"{max(self.others):.0%}, median {median:.0%}")  # fmt: skip
         print(f"findings of what was not planted: {len(self.alarms)}")
         for line in self.alarms:
             print(f"  {line}")
@@ -75,6 +82,9 @@ def look_at(sonde, session, counts):
             if not is_right:
                 print(f"{session.title}: {request.name} ({request.seconds:.2f} s), hit by "
                       f"{name}: {row and row['reason']}")  # fmt: skip
+    if session.others >= BUSY:
+        allowed.add("processor")  # it is true then
+    counts.others.append(session.others)
     counts.unplanted += not session.causes
     counts.alarms += [
         f"{session.title}: {message}" for part, message in findings.items() if part not in allowed
@@ -85,10 +95,12 @@ def look_at(sonde, session, counts):
 def hit_by(planted, requests):
     half = (planted.end - planted.begin) / 2
     others = [one for one in requests if one not in planted.own]
+    usual = statistics.median(one.seconds for one in requests)
     return planted.hit or [
         one
         for one in others
         if one.overlap(planted.begin, planted.end) >= min(half, MOST * one.seconds)
+        and one.seconds >= TWICE * usual
     ]
 
 

@@ -142,11 +142,15 @@ class SlowLimit {
     for (const auto& [time, usual] : values) rests.push_back(time - usual);
     spread_ns_ = SpreadOf(rests);
   }
-  bool IsBeyond(int64_t time, int64_t usual) const {
-    const auto excess = static_cast<double>(time - usual);
-    return excess >
-           std::max({kSlowSpreads.value * spread_ns_,
-                     share_ * static_cast<double>(std::max<int64_t>(usual, 0)), least_ns_});
+  // Marks a request that is beyond, and keeps what a cause of that is at least.
+  void Mark(RequestTime& one, int64_t time, int64_t usual) const {
+    const double limit =
+        std::max({kSlowSpreads.value * spread_ns_,
+                  share_ * static_cast<double>(std::max<int64_t>(usual, 0)), least_ns_});
+    one.is_slow = static_cast<double>(time - usual) > limit;
+    if (one.is_slow) {
+      one.least_cause_ns = std::llround(std::max(kReasonShare.value * limit, least_ns_));
+    }
   }
 
  private:
@@ -172,7 +176,7 @@ void MarkByMeasure(std::vector<RequestTime>& requests, int64_t RequestTime::* me
   const SlowLimit limit(values, share, least_ms);
   for (RequestTime& one : requests) {
     if (one.is_slow || one.*measure < 0) continue;
-    one.is_slow = limit.IsBeyond(one.*measure, median + own(one));
+    limit.Mark(one, one.*measure, median + own(one));
     if (one.is_slow) one.slow = stretch;
   }
 }
@@ -181,7 +185,7 @@ void MarkSlow(std::vector<RequestTime>& requests) {
   std::vector<std::pair<int64_t, int64_t>> values;
   for (const RequestTime& one : requests) values.emplace_back(one.client_ns, one.usual_ns);
   const SlowLimit limit(values, kSlowRequestShare.value, kSlowRequestMs.value);
-  for (RequestTime& one : requests) one.is_slow = limit.IsBeyond(one.client_ns, one.usual_ns);
+  for (RequestTime& one : requests) limit.Mark(one, one.client_ns, one.usual_ns);
   constexpr size_t kComparable = 3;
   if (requests.size() < kComparable) return;
   MarkByMeasure(requests, &RequestTime::ttft_ns, &RequestTime::first, kSlowTtftShare.value,
@@ -280,7 +284,9 @@ void FindCauses(const ServedSession& session, RequestTimes& times) {
   std::map<RequestPart, std::vector<const RequestTime*>> slow;
   for (const RequestTime& one : times.requests) {
     if (!one.is_slow) continue;
-    for (const RequestReason& reason : one.reasons) slow[reason.part].push_back(&one);
+    for (const RequestReason& reason : one.reasons) {
+      if (reason.excess_ns >= one.least_cause_ns) slow[reason.part].push_back(&one);
+    }
   }
   for (const auto& [part, requests] : slow) {
     times.causes.push_back(CauseOf(session, times.requests, part, requests));

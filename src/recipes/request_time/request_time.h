@@ -5,7 +5,8 @@
 // first explains less than half. A request is slow where its time, its time to the first token or
 // its longest pause is beyond what the other requests of the session make usual (limits.h), or
 // beyond an objective that the user gave; its reason is of the first of these three. Causes are
-// reasons of slow requests, each once with all its requests. Units: nanoseconds. Pure, any thread.
+// reasons of slow requests that are half of that limit or more, each once with all its requests.
+// Units: nanoseconds. Pure, any thread.
 #pragma once
 
 #include <cstdint>
@@ -55,6 +56,7 @@ struct RequestTime {
   int64_t ttft_ns = -1;   // the same of the first token
   int64_t pause_ns = -1;  // the longest between two pieces of output
   bool is_slow = false;
+  int64_t least_cause_ns = 0;                             // what is less does not make it slow
   StretchTime RequestTime::* slow = &RequestTime::whole;  // what of it is slow
   std::vector<RequestReason> reasons;                     // none, one or two: largest excess first
   int32_t slow_rank = -1;                                 // where ranks waited for it

@@ -1,6 +1,7 @@
 #include "recipes/request_time/steps.h"
 
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <utility>
 
@@ -127,11 +128,34 @@ std::vector<Interval> TimesOf(const store::RowTables& tables, HostActivity activ
   return Merge(std::move(times));
 }
 
+// How much of its prompt a request had computed before a step, of the one that had most. A piece of
+// a prompt costs more behind a long one: each token attends to all before it.
+std::map<StepKey, int64_t> ComputedBefore(const store::RowTables& tables) {
+  std::map<int32_t, std::vector<const store::RequestStepRow*>> by_request;
+  for (const store::RequestStepRow& row : tables.Rows<store::RequestStepRow>()) {
+    by_request[row.request_id].push_back(&row);
+  }
+  std::map<StepKey, int64_t> before;
+  for (auto& [request, rows] : by_request) {
+    std::sort(rows.begin(), rows.end(),
+              [](const auto* a, const auto* b) { return a->step_id < b->step_id; });
+    int64_t computed = 0;
+    for (const store::RequestStepRow* row : rows) {
+      int64_t& most = before[{row->engine, row->step_id}];
+      most = std::max(most, computed);
+      computed += row->tokens;
+      if (row->output_tokens > 0) break;
+    }
+  }
+  return before;
+}
+
 class Times {
  public:
   Times(const store::RowTables& tables, const std::vector<EngineStep>& steps)
       : steps_(steps),
         ranks_(RankSteps(tables)),
+        computed_(ComputedBefore(tables)),
         compiling_(TimesOf(tables, HostActivity::kCompilation)),
         collecting_(TimesOf(tables, HostActivity::kGarbageCollection)) {
     AddIdleTimes(tables, ranks_);
@@ -159,13 +183,22 @@ class Times {
       }
     }
     decode_ = UsualBySize(decodes);
-    std::vector<std::pair<int64_t, int64_t>> prefills;
+    std::map<int64_t, std::vector<std::pair<int64_t, int64_t>>> prefills;
     for (const EngineStep& step : steps_) {
       if (step.row->prefill_requests == 0) continue;
       const int64_t rest = step.Length() - UsualDecode(*step.row, step.Length());
-      prefills.emplace_back(step.row->prefill_tokens, std::max<int64_t>(rest, 0));
+      prefills[DepthOf(*step.row)].emplace_back(step.row->prefill_tokens,
+                                                std::max<int64_t>(rest, 0));
     }
-    prefill_ = UsualBySize(prefills);
+    for (const auto& [depth, values] : prefills) prefill_[depth] = UsualBySize(values);
+  }
+
+  // Pieces of prompts are compared with those behind about as many tokens.
+  int64_t DepthOf(const EngineStepRow& row) const {
+    constexpr uint64_t kShort = 256;
+    const auto place = computed_.find({row.engine, row.step_id});
+    return place == computed_.end() ? 0
+                                    : std::bit_width(static_cast<uint64_t>(place->second) / kShort);
   }
 
   const RanksOfStep* RanksOf(const EngineStep& step) const {
@@ -239,7 +272,7 @@ class Times {
     time.usual_ns = time.decode_ns;
     if (row.prefill_requests > 0) {
       const int64_t rest = std::max<int64_t>(length - time.decode_ns, 0);
-      time.usual_ns += prefill_.Of(row.prefill_tokens, rest);
+      time.usual_ns += prefill_.at(DepthOf(row)).Of(row.prefill_tokens, rest);
     }
     const int64_t excess = length - time.usual_ns;
     const auto least = static_cast<int64_t>(kSlowShare * static_cast<double>(time.usual_ns));
@@ -300,11 +333,12 @@ class Times {
 
   const std::vector<EngineStep>& steps_;
   std::map<StepKey, RanksOfStep> ranks_;  // by process
+  std::map<StepKey, int64_t> computed_;
   std::vector<Interval> compiling_;
   std::vector<Interval> collecting_;
   UsualBySize decode_;
-  UsualBySize prefill_;
-  std::map<int32_t, UsualBySize> own_;  // by process
+  std::map<int64_t, UsualBySize> prefill_;  // by depth
+  std::map<int32_t, UsualBySize> own_;      // by process
   int64_t tail_ns_ = 0;
   int64_t idle_ns_ = 0;
   int64_t wait_millionths_ = 0;  // for a processor, of the length of a step

@@ -2,8 +2,8 @@
 and workers, and a middleware for the front-end.
 
 A file in the folder SONDE_PLANTED orders what the tokenizer or a worker does next: `tokenizer`,
-`worker<rank>`, with a JSON object. It is gone when that has begun, and `<name>.done` is there when
-it is over. `GET /planted/<what>?<seconds>` orders what the front-end's event loop does.
+`worker<rank>`, with a JSON object. `<name>.begun` and `<name>.done` are there when that is so.
+`GET /planted/<what>?<seconds>` orders what the front-end's event loop does.
 """
 
 import ctypes
@@ -47,6 +47,9 @@ def _obey(name):
     if not path.exists():
         return
     order = json.loads(path.read_text())
+    begun = FOLDER / f"{name}.begun"
+    if not begun.exists():
+        begun.touch()
     order["times"] -= 1
     if order["times"] > 0:
         (FOLDER / f"{name}.new").write_text(json.dumps(order))
@@ -64,15 +67,20 @@ def _work(seconds):
         pass
 
 
+_PROGRAM = """
+def computed(values):
+    return (values * {number}).sin() + torch.nn.functional.gelu(values)
+"""
+
+
 def _compile(number):
-    """Code that no cache has: the number is in it."""
+    """Code that no cache has: the number is in it. A function of its own each time, since torch
+    makes what differs between two calls of one a variable."""
     import torch
 
-    @torch.compile
-    def computed(values):
-        return (values * float(number)).sin() + torch.nn.functional.gelu(values)
-
-    computed(torch.ones(64, 64))
+    names = {"torch": torch}
+    exec(compile(_PROGRAM.format(number=number), f"planted {number}", "exec"), names)
+    torch.compile(names["computed"])(torch.ones(64, 64))
 
 
 def _hold(seconds):
