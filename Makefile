@@ -175,6 +175,11 @@ test-graph: build ## Record compiled models (transformers of `make setup-vllm`),
 	@SONDE_HOME=build/$(PRESET) OMP_NUM_THREADS=1 $$(setup/python.sh vllm) \
 	  test/graph/count_modules.py build/graph build/$(PRESET)/bin/sonde
 
+.PHONY: test-slow-requests
+test-slow-requests: build ## Plant causes of slow requests in a real vLLM, and count those that are found (ARGUMENTS="--times 1 --only queue")
+	@SONDE_HOME=build/$(PRESET) $$(setup/python.sh vllm) \
+	  test/slow_requests/count_causes.py build/slow_requests build/$(PRESET)/bin/sonde $(ARGUMENTS)
+
 .PHONY: test-engine
 test-engine: build ## Run every mode of `sonde cluster` on Ray and Dask, with workers killed on the way (a sample is in `make test`)
 	@SONDE_THOROUGH=1 SONDE_ENGINE_PYTHON=$$(setup/python.sh engine) $(PYTHON_TEST) -m pytest -q -o addopts=-ra test/engine

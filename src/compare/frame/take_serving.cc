@@ -29,7 +29,7 @@ void AddParts(const recipes::TraceData& data, const Window& window, Side& side) 
                    [](const auto& a, const auto& b) { return a.row->ts < b.row->ts; });
   for (size_t i = 0; i < recipes::kRequestParts; ++i) {
     std::vector<int64_t> times_ns;
-    for (const auto& one : requests) times_ns.push_back(one.parts.ns[i]);
+    for (const auto& one : requests) times_ns.push_back(one.whole.parts.ns[i]);
     Add(kPartMeasures[i], times_ns, side);
   }
 }

@@ -66,7 +66,7 @@ class RequestSpan {
   void Explain(const recipes::RequestTime& time) {
     Add("sonde.is_slow", time.is_slow);
     if (!time.reasons.empty()) {
-      Add("sonde.why", std::string(recipes::KeyOfPart(time.reasons[0])));
+      Add("sonde.why", std::string(recipes::KeyOfPart(time.reasons[0].part)));
     }
     Add("sonde.reason", recipes::ReasonOf(time));
     Add("sonde.usual_ns", time.usual_ns);

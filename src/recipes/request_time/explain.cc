@@ -53,16 +53,19 @@ bool IsOwnWork(RequestPart part) {
   return part == RequestPart::kPrefill || part == RequestPart::kDecode;
 }
 
-int64_t LongestPause(const std::vector<const RequestStepRow*>& parts) {
+// Between two pieces of output; begin and end are the same where there are none.
+Interval LongestPause(const std::vector<const RequestStepRow*>& parts) {
   std::vector<int64_t> moments;
   for (const RequestStepRow* part : parts) {
     const int64_t ts = part->sent_ts >= 0 ? part->sent_ts : part->output_ts;
     if (part->output_tokens > 0 && ts >= 0) moments.push_back(ts);
   }
   std::sort(moments.begin(), moments.end());
-  int64_t longest = -1;
+  Interval longest;
   for (size_t i = 1; i < moments.size(); ++i) {
-    longest = std::max(longest, moments[i] - moments[i - 1]);
+    if (moments[i] - moments[i - 1] > longest.end_ns - longest.start_ns) {
+      longest = {moments[i - 1], moments[i]};
+    }
   }
   return longest;
 }
@@ -87,30 +90,46 @@ RequestTime TimeOf(const ServedSession& session, const RequestRow& row) {
   time.row = &row;
   time.name = NameIn(*session.tables, row.name);
   const std::vector<PathPiece> path = PathOf(session, row);
-  time.parts = SumOf(path);
-  time.client_ns = time.parts.Sum();
-  if (row.ttft_ns >= 0) time.ttft_ns = row.ttft_ns + (time.client_ns - row.dur);
-  const auto& parts = session.parts_of_requests[static_cast<size_t>(row.request_id)];
-  time.pause_ns = LongestPause(parts);
-  if (time.parts[RequestPart::kRankWait] > 0) time.slow_rank = SlowRankOf(session, row);
+  time.whole.parts = SumOf(path);
+  time.client_ns = time.whole.parts.Sum();
+  if (row.ttft_ns >= 0) {
+    time.ttft_ns = row.ttft_ns + (time.client_ns - row.dur);
+    time.first.parts = SumWithin(path, {row.ts + row.ttft_ns - time.ttft_ns, row.ts + row.ttft_ns});
+  }
+  const Interval pause =
+      LongestPause(session.parts_of_requests[static_cast<size_t>(row.request_id)]);
+  if (pause.end_ns > pause.start_ns) {
+    time.pause_ns = pause.end_ns - pause.start_ns;
+    time.pause.parts = SumWithin(path, pause);
+  }
+  if (time.whole.parts[RequestPart::kRankWait] > 0) time.slow_rank = SlowRankOf(session, row);
   return time;
 }
 
-void FindUsual(std::vector<RequestTime>& requests) {
+// The first token does not wait for the others, and a pause is between two.
+bool GrowsWithin(StretchTime RequestTime::* stretch, RequestPart part) {
+  if (stretch == &RequestTime::whole) return true;
+  return stretch == &RequestTime::first && GrowthOf(part) == Grows::kWithPrompt;
+}
+
+void FindUsual(std::vector<RequestTime>& requests, StretchTime RequestTime::* stretch) {
   for (size_t i = 0; i < kRequestParts; ++i) {
     const auto part = static_cast<RequestPart>(i);
+    const bool grows = GrowsWithin(stretch, part);
+    const auto size = [&](const RequestTime& one) { return grows ? SizeOf(part, *one.row) : 1; };
     std::vector<std::pair<int64_t, int64_t>> values;
     for (const RequestTime& one : requests) {
-      values.emplace_back(SizeOf(part, *one.row), one.parts[part]);
+      const PartTimes& parts = (one.*stretch).parts;
+      if (parts.Sum() > 0) values.emplace_back(size(one), parts[part]);
     }
     const UsualBySize usual(values);
     for (RequestTime& one : requests) {
-      one.usual[part] = usual.is_known()  ? usual.Of(SizeOf(part, *one.row), one.parts[part])
-                        : IsOwnWork(part) ? one.parts[part]
-                                          : 0;
+      StretchTime& time = one.*stretch;
+      time.usual[part] = usual.is_known()  ? usual.Of(size(one), time.parts[part])
+                         : IsOwnWork(part) ? time.parts[part]
+                                           : 0;
     }
   }
-  for (RequestTime& one : requests) one.usual_ns = one.usual.Sum();
 }
 
 // What is beyond a robust limit: of `values` (time and what of it is usual).
@@ -123,11 +142,15 @@ class SlowLimit {
     for (const auto& [time, usual] : values) rests.push_back(time - usual);
     spread_ns_ = SpreadOf(rests);
   }
-  bool IsBeyond(int64_t time, int64_t usual) const {
-    const auto excess = static_cast<double>(time - usual);
-    return excess >
-           std::max({kSlowSpreads.value * spread_ns_,
-                     share_ * static_cast<double>(std::max<int64_t>(usual, 0)), least_ns_});
+  // Marks a request that is beyond, and keeps what a cause of that is at least.
+  void Mark(RequestTime& one, int64_t time, int64_t usual) const {
+    const double limit =
+        std::max({kSlowSpreads.value * spread_ns_,
+                  share_ * static_cast<double>(std::max<int64_t>(usual, 0)), least_ns_});
+    one.is_slow = static_cast<double>(time - usual) > limit;
+    if (one.is_slow) {
+      one.least_cause_ns = std::llround(std::max(kReasonShare.value * limit, least_ns_));
+    }
   }
 
  private:
@@ -138,10 +161,11 @@ class SlowLimit {
 
 // A measure that has one usual value; for the first token without the request's own prefill.
 void MarkByMeasure(std::vector<RequestTime>& requests, int64_t RequestTime::* measure,
-                   bool less_prefill, double share, double least_ms) {
+                   StretchTime RequestTime::* stretch, double share, double least_ms) {
+  const bool less_prefill = stretch == &RequestTime::first;
   std::vector<int64_t> rests;
   const auto own = [&](const RequestTime& one) {
-    return less_prefill ? one.parts[RequestPart::kPrefill] : 0;
+    return less_prefill ? one.whole.parts[RequestPart::kPrefill] : 0;
   };
   for (const RequestTime& one : requests) {
     if (one.*measure >= 0) rests.push_back(one.*measure - own(one));
@@ -151,8 +175,9 @@ void MarkByMeasure(std::vector<RequestTime>& requests, int64_t RequestTime::* me
   for (const int64_t rest : rests) values.emplace_back(rest, median);
   const SlowLimit limit(values, share, least_ms);
   for (RequestTime& one : requests) {
-    if (one.*measure < 0) continue;
-    one.is_slow = one.is_slow || limit.IsBeyond(one.*measure, median + own(one));
+    if (one.is_slow || one.*measure < 0) continue;
+    limit.Mark(one, one.*measure, median + own(one));
+    if (one.is_slow) one.slow = stretch;
   }
 }
 
@@ -160,11 +185,13 @@ void MarkSlow(std::vector<RequestTime>& requests) {
   std::vector<std::pair<int64_t, int64_t>> values;
   for (const RequestTime& one : requests) values.emplace_back(one.client_ns, one.usual_ns);
   const SlowLimit limit(values, kSlowRequestShare.value, kSlowRequestMs.value);
-  for (RequestTime& one : requests) one.is_slow = limit.IsBeyond(one.client_ns, one.usual_ns);
+  for (RequestTime& one : requests) limit.Mark(one, one.client_ns, one.usual_ns);
   constexpr size_t kComparable = 3;
   if (requests.size() < kComparable) return;
-  MarkByMeasure(requests, &RequestTime::ttft_ns, true, kSlowTtftShare.value, kSlowTtftMs.value);
-  MarkByMeasure(requests, &RequestTime::pause_ns, false, kSlowPauseShare.value, kSlowPauseMs.value);
+  MarkByMeasure(requests, &RequestTime::ttft_ns, &RequestTime::first, kSlowTtftShare.value,
+                kSlowTtftMs.value);
+  MarkByMeasure(requests, &RequestTime::pause_ns, &RequestTime::pause, kSlowPauseShare.value,
+                kSlowPauseMs.value);
 }
 
 void MarkByObjectives(std::vector<RequestTime>& requests, const Objectives& objectives) {
@@ -172,35 +199,51 @@ void MarkByObjectives(std::vector<RequestTime>& requests, const Objectives& obje
     return objective > 0 && time > objective;
   };
   for (RequestTime& one : requests) {
-    one.is_slow = misses(one.ttft_ns, objectives.ttft_ns) ||
-                  misses(one.pause_ns, objectives.itl_ns) ||
-                  misses(one.client_ns, objectives.e2e_ns);
+    one.is_slow = true;
+    if (misses(one.client_ns, objectives.e2e_ns)) {
+      one.slow = &RequestTime::whole;
+    } else if (misses(one.ttft_ns, objectives.ttft_ns)) {
+      one.slow = &RequestTime::first;
+    } else if (misses(one.pause_ns, objectives.itl_ns)) {
+      one.slow = &RequestTime::pause;
+    } else {
+      one.is_slow = false;
+    }
   }
 }
 
 void FindReasons(RequestTime& one) {
-  std::vector<std::pair<int64_t, size_t>> excess;
+  const StretchTime& time = one.*one.slow;
+  std::vector<RequestReason> excess;
   for (size_t i = 0; i < kRequestParts; ++i) {
-    excess.emplace_back(one.Excess(static_cast<RequestPart>(i)), i);
+    const auto part = static_cast<RequestPart>(i);
+    excess.push_back({part, time.Excess(part)});
   }
-  std::sort(excess.begin(), excess.end(),
-            [](const auto& a, const auto& b) { return a.first > b.first; });
-  const int64_t all = std::max(one.client_ns - one.usual_ns, excess.front().first);
-  if (excess.front().first <= 0) return;
-  one.reasons.push_back(static_cast<RequestPart>(excess[0].second));
+  std::sort(excess.begin(), excess.end(), [](const RequestReason& a, const RequestReason& b) {
+    return a.excess_ns > b.excess_ns;
+  });
+  const int64_t all = std::max(time.parts.Sum() - time.usual.Sum(), excess.front().excess_ns);
+  if (excess.front().excess_ns <= 0) return;
+  one.reasons.push_back(excess[0]);
   const double half = kReasonShare.value * static_cast<double>(all);
-  if (static_cast<double>(excess[0].first) >= half || excess[1].first <= 0) return;
-  one.reasons.push_back(static_cast<RequestPart>(excess[1].second));
+  if (static_cast<double>(excess[0].excess_ns) >= half || excess[1].excess_ns <= 0) return;
+  one.reasons.push_back(excess[1]);
+}
+
+// Of the part, where it is a reason of the request; else 0.
+int64_t ExcessOf(const RequestTime& one, RequestPart part) {
+  for (const RequestReason& reason : one.reasons) {
+    if (reason.part == part) return reason.excess_ns;
+  }
+  return 0;
 }
 
 double P99(const std::vector<RequestTime>& requests, RequestPart without, bool has_all) {
   std::vector<int64_t> times;
   times.reserve(requests.size());
   for (const RequestTime& one : requests) {
-    const bool is_of =
-        !has_all && one.is_slow && !one.reasons.empty() &&
-        std::find(one.reasons.begin(), one.reasons.end(), without) != one.reasons.end();
-    const int64_t excess = is_of ? std::min(one.Excess(without), one.client_ns - one.usual_ns) : 0;
+    const int64_t of_part = has_all || !one.is_slow ? 0 : ExcessOf(one, without);
+    const int64_t excess = std::min(of_part, one.client_ns - one.usual_ns);
     times.push_back(one.client_ns - std::max<int64_t>(excess, 0));
   }
   std::sort(times.begin(), times.end());
@@ -218,7 +261,7 @@ SlowCause CauseOf(const ServedSession& session, const std::vector<RequestTime>& 
   cause.begin_ns = INT64_MAX;
   std::vector<int64_t> waits;
   for (const RequestTime* one : slow) {
-    waits.push_back(one->Excess(part));
+    waits.push_back(ExcessOf(*one, part));
     if (cause.slow_rank < 0) cause.slow_rank = one->slow_rank;
     // The short waits that are usual do not belong to the cause.
     int64_t longest = 0;
@@ -241,7 +284,9 @@ void FindCauses(const ServedSession& session, RequestTimes& times) {
   std::map<RequestPart, std::vector<const RequestTime*>> slow;
   for (const RequestTime& one : times.requests) {
     if (!one.is_slow) continue;
-    for (const RequestPart part : one.reasons) slow[part].push_back(&one);
+    for (const RequestReason& reason : one.reasons) {
+      if (reason.excess_ns >= one.least_cause_ns) slow[reason.part].push_back(&one);
+    }
   }
   for (const auto& [part, requests] : slow) {
     times.causes.push_back(CauseOf(session, times.requests, part, requests));
@@ -263,7 +308,10 @@ RequestTimes ExplainRequests(const store::RowTables& tables, const Objectives& o
     times.begin_ns = std::min(times.begin_ns, row.ts);
     if (row.is_whole != 0) times.requests.push_back(TimeOf(session, row));
   }
-  FindUsual(times.requests);
+  for (const auto stretch : {&RequestTime::whole, &RequestTime::first, &RequestTime::pause}) {
+    FindUsual(times.requests, stretch);
+  }
+  for (RequestTime& one : times.requests) one.usual_ns = one.whole.usual.Sum();
   objectives.any() ? MarkByObjectives(times.requests, objectives) : MarkSlow(times.requests);
   for (RequestTime& one : times.requests) FindReasons(one);
   FindCauses(session, times);

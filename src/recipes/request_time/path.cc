@@ -4,6 +4,8 @@
 #include <map>
 #include <utility>
 
+#include "recipes/request_time/usual.h"
+
 namespace sonde::recipes {
 namespace {
 
@@ -34,12 +36,12 @@ class Path {
     UntilOrPaused(row_.ts, RequestPart::kEventLoop);
     const int64_t asked_ns = row_.tokenized_ts >= 0 ? row_.tokenized_ts : row_.queued_ts;
     UntilOrPaused(asked_ns, RequestPart::kTokenizing);
-    WaitUntil(row_.queued_ts, RequestPart::kHandOver, /*has_loop=*/true);
+    HandOverUntil(row_.queued_ts);
     const bool was_scheduled = row_.scheduled_ts >= 0;
     const int64_t left_queue_ns = was_scheduled         ? row_.scheduled_ts
                                   : row_.queued_ts >= 0 ? end_ns_
                                                         : at_ns_;
-    WaitUntil(left_queue_ns, RequestPart::kQueue, /*has_loop=*/false);
+    QueueUntil(left_queue_ns);
     if (was_scheduled || !steps_of_request_.empty()) Serve();
     Until(end_ns_, RequestPart::kUnexplained);
     return std::move(pieces_);
@@ -100,19 +102,47 @@ class Path {
     }
   }
 
-  // Not in the engine's batch: slow steps of others hold it up, too.
-  void WaitUntil(int64_t to_ns, RequestPart part, bool has_loop) {
+  // Not in the engine's batch: slow steps of others hold it up, too. `wait` gets the time between
+  // steps, `step` what is left of a step.
+  template <class Wait, class Step>
+  void WaitUntil(int64_t to_ns, const Wait& wait, const Step& in_step) {
     to_ns = std::min(to_ns, end_ns_);
-    const auto wait = [&](int64_t until_ns) {
-      has_loop ? UntilOrPaused(until_ns, part) : Until(until_ns, part);
-    };
     for (size_t place = StepAt(at_ns_); at_ns_ < to_ns && IsStep(place, to_ns); ++place) {
       const EngineStep& step = session_.steps[place];
-      if (session_.times[place].excess.Sum() == 0) continue;
-      wait(step.begin_ns);
+      wait(std::max(at_ns_, step.begin_ns));
       TakeExcess(place, std::min(step.end_ns, to_ns));
+      in_step(place, std::min(step.end_ns, to_ns));
     }
     wait(to_ns);
+  }
+
+  // An engine in a step takes requests at its end. One that is in none takes them at once; else it
+  // stands still.
+  void HandOverUntil(int64_t to_ns) {
+    int64_t usual_ns = session_.hand_over_ns;
+    const auto wait = [&](int64_t until_ns) {
+      const int64_t begin_ns = at_ns_;
+      UntilOrPaused(std::min(until_ns, at_ns_ + usual_ns), RequestPart::kHandOver);
+      usual_ns -= at_ns_ - begin_ns;
+      UntilOrPaused(until_ns, RequestPart::kEngine);
+    };
+    WaitUntil(to_ns, wait,
+              [&](size_t, int64_t until_ns) { UntilOrPaused(until_ns, RequestPart::kHandOver); });
+  }
+
+  // Where a place was free, the prompts of others took up what a step may compute.
+  void QueueUntil(int64_t to_ns) {
+    const auto in_step = [&](size_t place, int64_t until_ns) {
+      const store::EngineStepRow& step = *session_.steps[place].row;
+      const StepTime& time = session_.times[place];
+      const bool has_place = step.running_requests < session_.most_running.at(step.engine);
+      if (has_place && step.prefill_tokens > 0) {
+        Until(std::min(until_ns, at_ns_ + time.usual_ns - time.decode_ns),
+              RequestPart::kOtherPrefill);
+      }
+      Until(until_ns, RequestPart::kQueue);
+    };
+    WaitUntil(to_ns, [&](int64_t until_ns) { Until(until_ns, RequestPart::kQueue); }, in_step);
   }
 
   void Serve() {
@@ -194,10 +224,19 @@ ServedSession ServedSession::Of(const store::RowTables& tables) {
   session.times = TimesOfSteps(tables, session.steps);
   session.pauses = LoopPauses(tables);
   session.are_collections = AreCollections(tables, session.pauses);
+  for (const EngineStep& step : session.steps) {
+    int32_t& most = session.most_running[step.row->engine];
+    most = std::max(most, static_cast<int32_t>(step.row->running_requests));
+  }
+  std::vector<int64_t> hand_overs;
   int32_t requests = 0;
   for (const RequestRow& row : tables.Rows<RequestRow>()) {
     requests = std::max(requests, row.request_id + 1);
+    if (row.tokenized_ts >= 0 && row.queued_ts >= row.tokenized_ts) {
+      hand_overs.push_back(row.queued_ts - row.tokenized_ts);
+    }
   }
+  session.hand_over_ns = MedianOf(std::move(hand_overs));
   session.parts_of_requests.resize(static_cast<size_t>(requests));
   for (const RequestStepRow& row : tables.Rows<RequestStepRow>()) {
     if (row.request_id < 0 || row.request_id >= requests) continue;
@@ -220,8 +259,16 @@ std::vector<PathPiece> PathOf(const ServedSession& session, const RequestRow& ro
 }
 
 PartTimes SumOf(const std::vector<PathPiece>& path) {
+  return path.empty() ? PartTimes() : SumWithin(path, {path.front().begin_ns, path.back().end_ns});
+}
+
+PartTimes SumWithin(const std::vector<PathPiece>& path, const Interval& time) {
   PartTimes sum;
-  for (const PathPiece& piece : path) sum[piece.part] += piece.end_ns - piece.begin_ns;
+  for (const PathPiece& piece : path) {
+    const int64_t ns =
+        std::min(piece.end_ns, time.end_ns) - std::max(piece.begin_ns, time.start_ns);
+    sum[piece.part] += std::max<int64_t>(ns, 0);
+  }
   return sum;
 }
 

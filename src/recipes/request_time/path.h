@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include "recipes/request_time/parts.h"
@@ -24,9 +25,11 @@ struct PathPiece {
 struct ServedSession {
   const store::RowTables* tables = nullptr;
   std::vector<EngineStep> steps;
-  std::vector<StepTime> times;        // parallel to steps
-  std::vector<Interval> pauses;       // of the front-end's event loop
-  std::vector<bool> are_collections;  // parallel to pauses
+  std::vector<StepTime> times;              // parallel to steps
+  std::vector<Interval> pauses;             // of the front-end's event loop
+  std::vector<bool> are_collections;        // parallel to pauses
+  int64_t hand_over_ns = 0;                 // from front-end to engine, usually
+  std::map<int32_t, int32_t> most_running;  // requests at once in a step, by engine
 
   static ServedSession Of(const store::RowTables& tables);
   // Of request_step, by request.
@@ -40,5 +43,7 @@ int64_t WaitBeforeArrival(const store::RequestRow& row, const std::vector<Interv
 std::vector<PathPiece> PathOf(const ServedSession& session, const store::RequestRow& row);
 
 PartTimes SumOf(const std::vector<PathPiece>& path);
+// Of what lies in a time.
+PartTimes SumWithin(const std::vector<PathPiece>& path, const Interval& time);
 
 }  // namespace sonde::recipes

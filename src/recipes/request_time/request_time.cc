@@ -31,10 +31,10 @@ void WriteTime(const RequestTime& time, store::RowSink& rows) {
   row.name = time.name;
   row.is_slow = time.is_slow ? 1 : 0;
   if (!time.reasons.empty()) {
-    row.why = KeyOfPart(time.reasons[0]);
-    row.why_excess_ns = time.Excess(time.reasons[0]);
+    row.why = KeyOfPart(time.reasons[0].part);
+    row.why_excess_ns = time.reasons[0].excess_ns;
   }
-  if (time.reasons.size() > 1) row.why_next = KeyOfPart(time.reasons[1]);
+  if (time.reasons.size() > 1) row.why_next = KeyOfPart(time.reasons[1].part);
   row.text_key = words[0];
   row.arguments = arguments;
   row.reason = reason;
@@ -43,7 +43,8 @@ void WriteTime(const RequestTime& time, store::RowSink& rows) {
   row.usual_ns = time.usual_ns;
   row.ttft_ns = time.ttft_ns;
   row.longest_pause_ns = time.pause_ns;
-#define SONDE_REQUEST_PART(part, key, meaning) row.key##_ns = time.parts[RequestPart::k##part];
+#define SONDE_REQUEST_PART(part, key, meaning) \
+  row.key##_ns = time.whole.parts[RequestPart::k##part];
   SONDE_REQUEST_PARTS(SONDE_REQUEST_PART)
 #undef SONDE_REQUEST_PART
   row.Write(rows);

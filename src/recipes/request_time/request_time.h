@@ -4,8 +4,9 @@
 // The reason of a request is the part with the largest excess; the second is named, too, where the
 // first explains less than half. A request is slow where its time, its time to the first token or
 // its longest pause is beyond what the other requests of the session make usual (limits.h), or
-// beyond an objective that the user gave. Causes are reasons of slow requests, each once with all
-// its requests. Units: nanoseconds. Pure, any thread.
+// beyond an objective that the user gave; its reason is of the first of these three. Causes are
+// reasons of slow requests that are half of that limit or more, each once with all its requests.
+// Units: nanoseconds. Pure, any thread.
 #pragma once
 
 #include <cstdint>
@@ -31,20 +32,34 @@ struct Objectives {
 // "ttft=500ms,itl=50ms,e2e=2s".
 Result<Objectives> ParseObjectives(std::string_view text);
 
+// A request or a stretch of it, and what that usually is.
+struct StretchTime {
+  PartTimes parts;
+  PartTimes usual;
+
+  int64_t Excess(RequestPart part) const { return parts[part] - usual[part]; }
+};
+
+struct RequestReason {
+  RequestPart part = RequestPart::kUnexplained;
+  int64_t excess_ns = 0;
+};
+
 struct RequestTime {
   const store::RequestRow* row = nullptr;
   std::string_view name;
-  PartTimes parts;
-  PartTimes usual;
+  StretchTime whole;
+  StretchTime first;      // to its first token
+  StretchTime pause;      // the longest between two pieces of output
   int64_t client_ns = 0;  // the sum of the parts: with the wait before the arrival
   int64_t usual_ns = 0;
   int64_t ttft_ns = -1;   // the same of the first token
   int64_t pause_ns = -1;  // the longest between two pieces of output
   bool is_slow = false;
-  std::vector<RequestPart> reasons;  // none, one or two: largest excess first
-  int32_t slow_rank = -1;            // where ranks waited for it
-
-  int64_t Excess(RequestPart part) const { return parts[part] - usual[part]; }
+  int64_t least_cause_ns = 0;                             // what is less does not make it slow
+  StretchTime RequestTime::* slow = &RequestTime::whole;  // what of it is slow
+  std::vector<RequestReason> reasons;                     // none, one or two: largest excess first
+  int32_t slow_rank = -1;                                 // where ranks waited for it
 };
 
 // Requests that are slow for one reason.

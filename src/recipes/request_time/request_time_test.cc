@@ -1,7 +1,4 @@
-// Sessions with one planted cause, with two, and with none. Times in ms.
-//
-// A server runs requests one after the other: each has a prompt of 10 tokens (a step of 20 ms) and
-// 10 further tokens (steps of 10 ms), and is answered 1 ms after its last one.
+// Sessions with one planted cause, with two, and with none.
 #include "recipes/request_time/request_time.h"
 
 #include <gtest/gtest.h>
@@ -11,214 +8,17 @@
 #include <vector>
 
 #include "base/large_vector.h"
+#include "recipes/request_time/planned_session.h"
 #include "recipes/request_time/usual.h"
-#include "store/result_sinks.h"
 
 namespace sonde::recipes {
 namespace {
 
-constexpr int64_t kMillisecond = 1'000'000;
-constexpr int32_t kPrefillName = 0;
-constexpr int32_t kDecodeName = 1;
-constexpr int32_t kLag = 2;
-constexpr int32_t kGc = 3;
-constexpr int32_t kCompile = 4;
-constexpr int32_t kFirstName = 10;
+using planned::kMillisecond;
+using planned::Planned;
+using Session = planned::PlannedSession;
+
 constexpr int kRequests = 20;
-
-struct Planned {
-  int64_t gap_ms = 50;  // after the request before
-  int64_t lag_ms = 0;   // before its arrival; -1: not recorded
-  int64_t tokenizing_ms = 1;
-  int64_t hand_over_ms = 1;
-  int64_t queue_ms = 1;
-  int64_t delivery_ms = 1;  // of its last piece
-  int64_t prompt_tokens = 10;
-  int64_t prefill_ms = 20;
-  int64_t tokens = 11;
-  int64_t other_prompt_ms = 0;  // of a prompt of 200 tokens of another one, in its third step
-  int64_t slow_ms = 0;          // longer is its fifth step
-  int64_t rank_slow_ms = 0;     // the rank in that step
-  int64_t preempted_ms = 0;     // before its fifth step, in which 20 tokens are computed again
-  int64_t gc_ms = 0;
-  int64_t processor_ms = 0;  // that the ranks waited for a processor, where stores have that
-  int64_t compile_ms = 0;
-};
-
-// A session in the making.
-class Session {
- public:
-  explicit Session(int ranks = 0) : ranks_(ranks) {
-    Name(kPrefillName, "prefill");
-    Name(kDecodeName, "decode");
-    Name(kLag, "event loop lag ms");
-    Name(kGc, "GC");
-    Name(kCompile, "torch/_dynamo/convert_frame.py(1): _compile");
-    for (int32_t i = 0; i < ranks_; ++i) {
-      store::ProcessRow process;
-      process.process_id = process.rank = i;
-      processes_.push_back(process);
-    }
-    store::TrackRow track;
-    track.track_id = 0;
-    track.name = kLag;
-    tracks_.push_back(track);
-  }
-
-  void Add(const Planned& plan) {
-    now_ += plan.gap_ms * kMillisecond;
-    store::RequestRow row;
-    row.request_id = static_cast<int32_t>(requests_.size());
-    row.name = kFirstName + row.request_id;
-    Name(row.name, "r" + std::to_string(row.request_id));
-    row.ts = now_;
-    row.loop_lag_ns = plan.lag_ms < 0 ? -1 : plan.lag_ms * kMillisecond;
-    row.tokenized_ts = now_ += plan.tokenizing_ms * kMillisecond;
-    row.queued_ts = now_ += plan.hand_over_ms * kMillisecond;
-    row.scheduled_ts = now_ += plan.queue_ms * kMillisecond;
-    row.prompt_tokens = plan.prompt_tokens;
-    row.output_tokens = static_cast<int32_t>(plan.tokens);
-    row.preemptions = plan.preempted_ms > 0 ? 1 : 0;
-    for (int64_t token = 0; token < plan.tokens; ++token) Step(row, plan, token);
-    now_ += plan.delivery_ms * kMillisecond;
-    row.last_token_ts = now_;
-    row.dur = now_ - row.ts;
-    row.ttft_ns = row.first_token_ts - row.ts;
-    row.is_whole = 1;
-    requests_.push_back(row);
-  }
-
-  void Pause(int64_t begin_ns, int64_t end_ns, bool collects = false) {
-    if (collects) Slice(kGc, begin_ns, (end_ns - begin_ns) / kMillisecond);
-    counters_.push_back({end_ns, 0, static_cast<double>(end_ns - begin_ns) / 1e6});
-    counters_.push_back({end_ns + kMillisecond, 0, 0});
-  }
-
-  int64_t now() const { return now_; }
-
-  store::RowTables& Tables() {
-    Fill<store::NameRow>(names_);
-    Fill<store::ProcessRow>(processes_);
-    Fill<store::TrackRow>(tracks_);
-    Fill<store::SliceRow>(slices_);
-    Fill<store::CounterRow>(counters_);
-    Fill<store::StepRow>(rank_steps_);
-    Fill<store::FlowRow>(flows_);
-    Fill<store::RequestRow>(requests_);
-    Fill<store::EngineStepRow>(steps_);
-    Fill<store::RequestStepRow>(parts_);
-    return tables_;
-  }
-
- private:
-  template <class Row>
-  void Fill(const std::vector<Row>& rows) {
-    tables_.Add(base::LargeVector<Row>(rows.begin(), rows.end()));
-  }
-  void Name(int32_t id, const std::string& text) {
-    if (names_.size() <= static_cast<size_t>(id)) names_.resize(static_cast<size_t>(id) + 1);
-    names_[static_cast<size_t>(id)] = {id, tables_.KeepText(text)};
-  }
-
-  void Slice(int32_t name, int64_t begin_ns, int64_t ms) {
-    if (ms == 0) return;
-    store::SliceRow slice;
-    slice.slice_id = static_cast<int32_t>(slices_.size());
-    slice.ts = begin_ns;
-    slice.dur = ms * kMillisecond;
-    slice.name = name;
-    slices_.push_back(slice);
-  }
-
-  void Step(store::RequestRow& row, const Planned& plan, int64_t token) {
-    const bool is_fifth = token == 4;
-    const bool is_slowed = token == 2 && plan.other_prompt_ms > 0;
-    if (is_fifth && plan.preempted_ms > 0) Other(plan.preempted_ms);
-    store::EngineStepRow step;
-    step.step_id = static_cast<int64_t>(steps_.size());
-    step.ts = now_;
-    step.schedule_ns = kMillisecond / 10;
-    step.slice_id = 100'000 + static_cast<int32_t>(step.step_id);
-    int64_t ms = token == 0 ? plan.prefill_ms : 10;
-    step.prefill_requests = token == 0 || is_slowed ? 1 : 0;
-    step.prefill_tokens = static_cast<int32_t>(token == 0  ? plan.prompt_tokens
-                                               : is_slowed ? 200
-                                                           : 0);
-    step.decode_requests = token == 0 ? 0 : 1;
-    step.decode_tokens = step.decode_requests;
-    if (is_slowed) ms += plan.other_prompt_ms;
-    if (is_fifth) {
-      Slice(kGc, now_ + 2 * kMillisecond, plan.gc_ms);
-      Slice(kCompile, now_ + 2 * kMillisecond, plan.compile_ms);
-      ms += plan.processor_ms + plan.gc_ms + plan.compile_ms + plan.slow_ms + plan.rank_slow_ms;
-    }
-    Ranks(step, ms, is_fifth ? plan.slow_ms : 0, is_fifth ? plan.rank_slow_ms : 0,
-          is_fifth ? plan.processor_ms : 0);
-    now_ += ms * kMillisecond;
-    step.dur = ms * kMillisecond;
-    step.output_tokens = 1;
-    store::RequestStepRow part;
-    part.request_id = row.request_id;
-    part.step_id = step.step_id;
-    part.phase = token == 0 ? kPrefillName : kDecodeName;
-    const bool is_again = is_fifth && plan.preempted_ms > 0;
-    part.tokens = static_cast<int32_t>(token == 0 ? plan.prompt_tokens : is_again ? 20 : 1);
-    if (is_again) step.decode_tokens = part.tokens;
-    part.output_tokens = 1;
-    part.output_ts = now_;
-    const bool is_last = token + 1 == plan.tokens;
-    part.sent_ts = now_ + (is_last ? plan.delivery_ms * kMillisecond : 0);
-    if (token == 0) row.first_token_ts = part.sent_ts;
-    steps_.push_back(step);
-    parts_.push_back(part);
-  }
-
-  // A step of another request alone.
-  void Other(int64_t ms) {
-    store::EngineStepRow step;
-    step.step_id = static_cast<int64_t>(steps_.size());
-    step.ts = now_;
-    step.dur = ms * kMillisecond;
-    step.decode_requests = 1;
-    step.decode_tokens = 1000;
-    steps_.push_back(step);
-    now_ += ms * kMillisecond;
-  }
-
-  // The last rank is the slow one; the engine needs 0.2 ms after its ranks.
-  void Ranks(const store::EngineStepRow& step, int64_t ms, int64_t engine_ms, int64_t rank_ms,
-             int64_t processor_ms) {
-    for (int32_t i = 0; i < ranks_; ++i) {
-      store::StepRow rank;
-      rank.step_id = step.step_id;
-      rank.process_id = rank.rank = i;
-      rank.slice_id = static_cast<int32_t>(200'000 + step.step_id * 10 + i);
-      rank.ts = now_ + kMillisecond / 10;
-      const int64_t less_ms = i + 1 == ranks_ ? 0 : rank_ms;
-      rank.dur = (ms - engine_ms - less_ms) * kMillisecond - 3 * kMillisecond / 10;
-      rank.processor_wait_ns = processor_ms * kMillisecond;
-      rank_steps_.push_back(rank);
-      store::FlowRow flow;
-      flow.slice_out = step.slice_id;
-      flow.slice_in = rank.slice_id;
-      flows_.push_back(flow);
-    }
-  }
-
-  int ranks_;
-  int64_t now_ = 1'000 * kMillisecond;
-  store::RowTables tables_;
-  std::vector<store::NameRow> names_;
-  std::vector<store::ProcessRow> processes_;
-  std::vector<store::TrackRow> tracks_;
-  std::vector<store::SliceRow> slices_;
-  std::vector<store::CounterRow> counters_;
-  std::vector<store::StepRow> rank_steps_;
-  std::vector<store::FlowRow> flows_;
-  std::vector<store::RequestRow> requests_;
-  std::vector<store::EngineStepRow> steps_;
-  std::vector<store::RequestStepRow> parts_;
-};
 
 // Every request has its share of noise; the seventh and the twelfth are `plan`.
 void Serve(Session& session, const std::function<void(Planned&)>& plant) {
@@ -233,14 +33,20 @@ void Serve(Session& session, const std::function<void(Planned&)>& plant) {
 
 void ExpectParts(const RequestTimes& times) {
   for (const RequestTime& one : times.requests) {
-    EXPECT_GE(one.parts.Sum(), one.row->dur) << one.name;
-    EXPECT_EQ(one.parts.Sum(), one.client_ns) << one.name;
+    EXPECT_GE(one.whole.parts.Sum(), one.row->dur) << one.name;
+    EXPECT_EQ(one.whole.parts.Sum(), one.client_ns) << one.name;
     if (one.row->loop_lag_ns >= 0) {
       EXPECT_EQ(one.client_ns, one.row->dur + one.row->loop_lag_ns) << one.name;
     }
-    EXPECT_EQ(one.parts[RequestPart::kUnexplained], 0) << one.name;
-    for (const int64_t ns : one.parts.ns) EXPECT_GE(ns, 0) << one.name;
+    EXPECT_EQ(one.whole.parts[RequestPart::kUnexplained], 0) << one.name;
+    for (const int64_t ns : one.whole.parts.ns) EXPECT_GE(ns, 0) << one.name;
   }
+}
+
+std::vector<RequestPart> ReasonsOf(const RequestTime& time) {
+  std::vector<RequestPart> parts;
+  for (const RequestReason& reason : time.reasons) parts.push_back(reason.part);
+  return parts;
 }
 
 struct Plant {
@@ -254,12 +60,14 @@ const std::vector<Plant>& Plants() {
   static const std::vector<Plant> plants = {
       {"loop", RequestPart::kEventLoop, [](Planned& one) { one.lag_ms = 300; }},
       {"tokenizer", RequestPart::kTokenizing, [](Planned& one) { one.tokenizing_ms = 300; }},
-      {"hand-over", RequestPart::kHandOver, [](Planned& one) { one.hand_over_ms = 300; }},
+      {"engine takes nothing", RequestPart::kEngine, [](Planned& one) { one.hand_over_ms = 300; }},
       {"queue", RequestPart::kQueue, [](Planned& one) { one.queue_ms = 300; }},
       {"prompts of others", RequestPart::kOtherPrefill,
        [](Planned& one) { one.other_prompt_ms = 300; }},
       {"preemption", RequestPart::kPreemption, [](Planned& one) { one.preempted_ms = 300; }},
       {"engine stopped", RequestPart::kEngine, [](Planned& one) { one.slow_ms = 300; }},
+      {"engine stopped within a step of its ranks", RequestPart::kEngine,
+       [](Planned& one) { one.idle_ms = 300; }},
       {"worker stopped", RequestPart::kComputing, [](Planned& one) { one.rank_slow_ms = 300; }},
       {"one rank of two", RequestPart::kRankWait, [](Planned& one) { one.rank_slow_ms = 300; }, 2},
       {"ranks not recorded", RequestPart::kSlowStep, [](Planned& one) { one.slow_ms = 300; }, 0},
@@ -309,8 +117,8 @@ TEST(RequestTimes, PairsOfCausesAreBothFound) {
     const RequestTimes times = ExplainRequests(session.Tables());
     ExpectParts(times);
     ASSERT_EQ(times.causes.size(), 2U);
-    EXPECT_EQ(times.requests[5].reasons, std::vector{one.part});
-    EXPECT_EQ(times.requests[15].reasons, std::vector{other.part});
+    EXPECT_EQ(ReasonsOf(times.requests[5]), std::vector{one.part});
+    EXPECT_EQ(ReasonsOf(times.requests[15]), std::vector{other.part});
   }
 }
 
@@ -323,7 +131,7 @@ TEST(RequestTimes, TwoPartsAreNamedWhereOneExplainsLessThanHalf) {
   });
   const RequestTimes times = ExplainRequests(session.Tables());
   const std::vector expected = {RequestPart::kEventLoop, RequestPart::kQueue};
-  EXPECT_EQ(times.requests[7].reasons, expected);
+  EXPECT_EQ(ReasonsOf(times.requests[7]), expected);
   EXPECT_EQ(ReasonOf(times.requests[7]),
             "waited 110.0 ms for the front-end, whose event loop stood still, and waited 98.0 ms "
             "longer in the engine's queue");
@@ -356,6 +164,61 @@ TEST(RequestTimes, NothingUnusualIsNoFinding) {
   }
 }
 
+// While its ranks work the engine asks for their answer again and again, and may wait for a
+// processor then; and a busy machine holds up what takes long for longer.
+TEST(RequestTimes, WaitsForAProcessorThatHoldNobodyUpAreNoReason) {
+  for (const bool is_of_engine : {true, false}) {
+    Session session(1);
+    Serve(session, [&](Planned& one) {
+      one.rank_slow_ms = 300;
+      one.engine_wait_ms = is_of_engine ? 250 : 0;
+    });
+    for (int i = 0; i < kRequests && !is_of_engine; ++i) {
+      Planned plan;
+      plan.busy_percent = 30;
+      plan.rank_slow_ms = i == 7 ? 300 : 0;
+      session.Add(plan);
+    }
+    const RequestTimes times = ExplainRequests(session.Tables());
+    ExpectParts(times);
+    ASSERT_EQ(times.causes.size(), 1U);
+    EXPECT_EQ(KeyOfPart(times.causes[0].part), "computing");
+  }
+}
+
+// Three requests have run at once in this session, so a place is free while one waits.
+TEST(RequestTimes, AQueueBehindThePromptsOfOthersIsThat) {
+  for (const int32_t running : {3, 1}) {
+    Session session(1);
+    for (int i = 0; i < kRequests; ++i) {
+      Planned plan;
+      if (i == 9) session.Prompts(300, running);
+      if (i == 9) plan.queued_earlier_ms = 290;
+      session.Add(plan);
+    }
+    session.Prompts(1, 3);
+    const RequestTimes times = ExplainRequests(session.Tables());
+    ExpectParts(times);
+    ASSERT_EQ(times.causes.size(), 1U);
+    EXPECT_EQ(KeyOfPart(times.causes[0].part), running == 3 ? "queue" : "other_prefill");
+  }
+}
+
+// An answer of a length that no other has: what is usual of it is not known well, but its first
+// token waited.
+TEST(RequestTimes, TheReasonIsOfWhatIsSlow) {
+  Session session(1);
+  Serve(session, [](Planned& one) {
+    one.tokens = 1'000;
+    one.decode_ms = 11;
+    one.tokenizing_ms = 300;
+  });
+  const RequestTimes times = ExplainRequests(session.Tables());
+  ExpectParts(times);
+  ASSERT_EQ(times.causes.size(), 1U);
+  EXPECT_EQ(KeyOfPart(times.causes[0].part), "tokenizing");
+}
+
 // A longer prompt and a longer answer take longer, as is usual for their size.
 TEST(RequestTimes, SizeIsNoReason) {
   Session session(1);
@@ -372,6 +235,43 @@ TEST(RequestTimes, SizeIsNoReason) {
   const RequestTimes times = ExplainRequests(session.Tables());
   ExpectParts(times);
   EXPECT_TRUE(times.causes.empty()) << ReasonOf(times.requests[10]);
+}
+
+// Later pieces of long prompts take longer, without a rank being slow.
+TEST(RequestTimes, ALongPromptIsNoSlowRank) {
+  Session session(1);
+  for (int i = 0; i < kRequests; ++i) {
+    Planned plan;
+    if (i == 10 || i == 15) {
+      plan.pieces = 4;
+      plan.prompt_tokens = 2'000;
+      plan.prefill_ms = 300;
+    }
+    session.Add(plan);
+  }
+  const RequestTimes times = ExplainRequests(session.Tables());
+  ExpectParts(times);
+  EXPECT_TRUE(times.causes.empty()) << ReasonOf(times.requests[10]);
+  for (const int64_t place : {10, 15}) {
+    const PartTimes& parts = times.requests[static_cast<size_t>(place)].whole.parts;
+    EXPECT_EQ(parts[RequestPart::kPrefill], (1 + 2 + 3 + 4) * 300 * kMillisecond);
+  }
+}
+
+// Many small delays make it slow together, and none of them is the cause.
+TEST(RequestTimes, SmallDelaysAreNoCause) {
+  Session session(1);
+  Serve(session, [](Planned& one) {
+    one.lag_ms = 45;
+    one.queue_ms = 45;
+    one.tokenizing_ms = 45;
+    one.hand_over_ms = 45;
+  });
+  const RequestTimes times = ExplainRequests(session.Tables());
+  ExpectParts(times);
+  EXPECT_TRUE(times.requests[7].is_slow);
+  EXPECT_EQ(ReasonsOf(times.requests[7]).size(), 2U);
+  EXPECT_TRUE(times.causes.empty());
 }
 
 TEST(RequestTimes, APauseHoldsUpWhatIsToBeSentAndWhatComesAfter) {
@@ -395,8 +295,8 @@ TEST(RequestTimes, APauseHoldsUpWhatIsToBeSentAndWhatComesAfter) {
   const SlowCause& cause = times.causes[0];
   EXPECT_EQ(cause.part, RequestPart::kEventLoop);
   EXPECT_EQ(cause.requests, 2);
-  EXPECT_EQ(times.requests[9].parts[RequestPart::kEventLoop], 1'498 * kMillisecond);
-  EXPECT_EQ(times.requests[10].parts[RequestPart::kEventLoop], 1'501 * kMillisecond);
+  EXPECT_EQ(times.requests[9].whole.parts[RequestPart::kEventLoop], 1'498 * kMillisecond);
+  EXPECT_EQ(times.requests[10].whole.parts[RequestPart::kEventLoop], 1'501 * kMillisecond);
   const std::vector<std::string> words = CauseParts(times, cause);
   EXPECT_EQ(words[0], "slow_request");
   EXPECT_EQ(words[3], "2");
@@ -414,7 +314,7 @@ TEST(RequestTimes, APauseInWhichGarbageIsCollectedIsThat) {
   const RequestTimes times = ExplainRequests(session.Tables());
   ASSERT_EQ(times.causes.size(), 1U);
   EXPECT_EQ(times.causes[0].part, RequestPart::kGarbage);
-  EXPECT_EQ(times.requests[9].parts[RequestPart::kGarbage], 398 * kMillisecond);
+  EXPECT_EQ(times.requests[9].whole.parts[RequestPart::kGarbage], 398 * kMillisecond);
 }
 
 TEST(RequestTimes, ObjectivesReplaceTheLimit) {
@@ -450,8 +350,8 @@ TEST(RequestTimes, RequestsWithoutTokensAndWithoutAnEngine) {
   tables.Add(base::LargeVector<store::RequestRow>{left, bare});
   const RequestTimes times = ExplainRequests(tables);
   ASSERT_EQ(times.requests.size(), 2U);
-  EXPECT_EQ(times.requests[0].parts[RequestPart::kQueue], 40 * kMillisecond);
-  EXPECT_EQ(times.requests[1].parts[RequestPart::kUnexplained], 40 * kMillisecond);
+  EXPECT_EQ(times.requests[0].whole.parts[RequestPart::kQueue], 40 * kMillisecond);
+  EXPECT_EQ(times.requests[1].whole.parts[RequestPart::kUnexplained], 40 * kMillisecond);
   EXPECT_TRUE(ExplainRequests(store::RowTables()).causes.empty());
 }
 
@@ -465,6 +365,7 @@ TEST(UsualBySize, BetweenBeyondAndUnknownSizes) {
   EXPECT_EQ(usual.Of(55, 5'000), 552);
   EXPECT_EQ(usual.Of(200, 1'500), 1'500);  // may grow in proportion
   EXPECT_EQ(usual.Of(200, 9'000), 2'004);
+  EXPECT_EQ(usual.Of(100'000, 9'000'000), 9'000'000);  // too far away
   EXPECT_EQ(usual.Of(5, 500), 102);
   EXPECT_EQ(UsualBySize().Of(5, 500), 500);
 }

@@ -3,7 +3,8 @@
 //
 // A step runs from its begin, or from the end of the step before where that is later (steps are
 // prepared ahead), to its end. Its usual length comes from the steps of the session: by the tokens
-// of its decodes, and by those of its prompts on top. Units: nanoseconds. Pure, any thread.
+// of its decodes, and on top by those of its prompts and how much of these was computed before.
+// Units: nanoseconds. Pure, any thread.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +40,8 @@ struct StepTime {
   int32_t slow_rank = -1;  // where others waited for it
 };
 
-// Parallel to `steps`. Uses step, flow, communication_op, slice, track, process and the names.
+// Parallel to `steps`. Uses step, request_step, flow, communication_op, slice, track, process
+// and the names.
 std::vector<StepTime> TimesOfSteps(const store::RowTables& tables,
                                    const std::vector<EngineStep>& steps);
 

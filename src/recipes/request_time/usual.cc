@@ -8,6 +8,7 @@ namespace sonde::recipes {
 namespace {
 
 constexpr size_t kLeastOfSize = 3;
+constexpr int64_t kFar = 8;           // times the largest known size
 constexpr double kSizesOfDouble = 3;  // groups from one size to its double
 
 int64_t SizeGroup(int64_t size) {
@@ -64,6 +65,7 @@ int64_t UsualBySize::Of(int64_t size, int64_t value) const {
   const auto above = std::lower_bound(known_.begin(), known_.end(), std::pair(size, INT64_MIN));
   if (above == known_.end()) {
     const auto& [last_size, last] = known_.back();
+    if (size / kFar > last_size) return value;
     return std::clamp(value, last, std::max(last, Scaled(last, size, last_size)));
   }
   if (above->first == size) return above->second;

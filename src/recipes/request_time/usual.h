@@ -19,7 +19,8 @@ double SpreadOf(const std::vector<int64_t>& values);
 
 // Medians by size. Sizes that differ by less than a quarter are one; a size counts as known from
 // three values on. Between known sizes it interpolates. Beyond the largest one a value may grow in
-// proportion, below the smallest it may shrink.
+// proportion, to eight times that size; what is usual farther away is not known. Below the smallest
+// it may shrink.
 class UsualBySize {
  public:
   UsualBySize() = default;

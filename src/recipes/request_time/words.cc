@@ -71,16 +71,17 @@ Result<Objectives> ParseObjectives(std::string_view text) {
 }
 
 std::vector<std::string> ReasonParts(const RequestTime& time) {
-  const auto words = [&](RequestPart part) {
-    return PartWords(part, time.Excess(part), time.slow_rank);
+  const auto words = [&](const RequestReason& reason) {
+    return PartWords(reason.part, reason.excess_ns, time.slow_rank);
   };
   if (time.is_slow && time.reasons.size() > 1) {
     return {"request_reason.two", AsArgument(words(time.reasons[0])),
             AsArgument(words(time.reasons[1]))};
   }
   if (time.is_slow && !time.reasons.empty()) return words(time.reasons[0]);
-  const auto longest = std::max_element(time.parts.ns.begin(), time.parts.ns.end());
-  const auto part = static_cast<RequestPart>(longest - time.parts.ns.begin());
+  const auto& parts = time.whole.parts.ns;
+  const auto longest = std::max_element(parts.begin(), parts.end());
+  const auto part = static_cast<RequestPart>(longest - parts.begin());
   return {"request_reason.usual", Concat("@request_part.", KeyOfPart(part)), TimeText(*longest)};
 }
 

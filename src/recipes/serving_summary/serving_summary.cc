@@ -188,7 +188,9 @@ ServingSummary SummariseServing(const store::RowTables& tables, const Objectives
   summary.step_kinds = CompareSteps(tables);
   const std::vector<RequestTime>& all = summary.times.requests;
   std::vector<int64_t> interference;
-  for (const RequestTime& one : all) interference.push_back(one.parts[RequestPart::kOtherPrefill]);
+  for (const RequestTime& one : all) {
+    interference.push_back(one.whole.parts[RequestPart::kOtherPrefill]);
+  }
   summary.interference = Describe("Prefill interference", std::move(interference));
   constexpr size_t kShown = 10;
   summary.slowest.resize(all.size());
