@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -26,24 +27,49 @@ using trace_events::EventStage;
 using trace_events::StagedSlice;
 
 int64_t ElementBytes(std::string_view type) {
-  static constexpr std::array<std::pair<std::string_view, int64_t>, 12> kSizes = {{
+  static constexpr std::array<std::pair<std::string_view, int64_t>, 22> kSizes = {{
       {"Byte", 1},
       {"Char", 1},
       {"Bool", 1},
       {"Float8_e4m3fn", 1},
       {"Float8_e5m2", 1},
+      {"Float8_e4m3fnuz", 1},
+      {"Float8_e5m2fnuz", 1},
+      {"Float8_e8m0fnu", 1},
+      {"QInt8", 1},
+      {"QUInt8", 1},
       {"Half", 2},
       {"BFloat16", 2},
       {"Short", 2},
+      {"UInt16", 2},
       {"Float", 4},
       {"Int", 4},
+      {"UInt32", 4},
+      {"ComplexHalf", 4},
       {"Double", 8},
       {"Long", 8},
+      {"UInt64", 8},
+      {"ComplexFloat", 8},
   }};
   for (const auto& [name, size] : kSizes) {
     if (name == type) return size;
   }
   return -1;
+}
+
+// The number at a place of "[11, 12, 13, 14]", whose sum is `sum`; nothing for any other list.
+std::optional<int64_t> NumberOfSplit(std::string_view list, size_t place, int64_t sum) {
+  if (!list.starts_with('[') || !list.ends_with(']')) return std::nullopt;
+  const auto parts = base::Split(list.substr(1, list.size() - 2), ',');
+  std::optional<int64_t> found;
+  int64_t rest = sum;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const auto number = base::ParseInt64(base::Trim(parts[i]));
+    if (!number || *number < 0 || *number > rest) return std::nullopt;
+    rest -= *number;
+    if (i == place) found = *number;
+  }
+  return rest == 0 ? found : std::nullopt;
 }
 
 // In the terms of the library: "ncclAllReduce 12", the 13th of its kind in the group.
@@ -108,7 +134,10 @@ class Writer {
     row.count = stage_.Captured(id, kInElements).value_or(store::kNone);
     const int64_t element = ElementBytes(trace_.NameOf(row.data_type));
     const bool fits = row.count >= 0 && row.count < (int64_t{1} << 56);
-    if (fits && element > 0) row.size_bytes = row.count * element;
+    if (fits && element > 0) {
+      row.size_bytes = row.count * element;
+      row.kept_bytes = KeptElements(id, row.count) * element;
+    }
     row.is_p2p = IsPointToPoint(type) ? 1 : 0;
     const auto peer = stage_.Captured(id, type == "send" ? kTargetRank : kSourceRank);
     if (row.is_p2p == 1 && peer && *peer <= INT32_MAX && *peer >= 0) {
@@ -127,6 +156,24 @@ class Writer {
     row.algorithm = trace_.names().Intern(on_device ? "nccl" : "gloo");
     groups_.try_emplace(group, Text(id, kGroupDescription), Text(id, kGroupRanks));
     return row;
+  }
+
+  // What an uneven all-to-all leaves on this rank; -1: the splits are not known.
+  int64_t KeptElements(int32_t id, int64_t sum) const {
+    const std::string_view splits = Text(id, kInSplit);
+    const std::string_view ranks = Text(id, kGroupRanks);
+    if (splits.size() <= 2 || stage_.rank() < 0) return store::kNone;
+    const auto list = base::JsonDocument::Parse(std::string(ranks), "ranks");
+    if (!list.ok()) return store::kNone;
+    size_t place = 0;
+    for (const base::JsonValue rank : list->root().Elements()) {
+      const auto number = rank.AsInt();
+      if (number.ok() && *number == stage_.rank()) {
+        return NumberOfSplit(splits, place, sum).value_or(store::kNone);
+      }
+      ++place;
+    }
+    return store::kNone;
   }
 
   // Those of the file's list, then those that only operations name.

@@ -114,6 +114,7 @@ std::vector<CapturedKey> KinetoDialect::captured_keys() const {
           {"Process Group Ranks", true},
           {"Group size", false},
           {"In msg nelems", false},
+          {"In split size", true},
           {"dtype", true},
           {"Src Rank", false},
           {"Dst Rank", false},

@@ -44,6 +44,7 @@ enum Key : size_t {
   kGroupRanks,
   kGroupSize,
   kInElements,
+  kInSplit,
   kDataType,
   kSourceRank,
   kTargetRank,

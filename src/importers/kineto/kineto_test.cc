@@ -260,6 +260,25 @@ TEST_F(KinetoTest, TypesAreThoseOfOperatorsNotOfCompiledRegions) {
   EXPECT_EQ(type("AddmmBackward0"), "AddmmBackward0\n");
 }
 
+// What an uneven all-to-all keeps; lists that do not fit say nothing.
+TEST_F(KinetoTest, SplitsSayWhatStays) {
+  const auto kept = [&](std::string_view splits, std::string_view ranks) {
+    Import(base::Concat(
+        R"~({"schemaVersion": 1, "distributedInfo": {"rank": 3}, "traceEvents": [
+ {"ph":"X","cat":"kernel","name":"ncclDevKernel_SendRecv()","pid":0,"tid":7,"ts":30,"dur":5,
+  "args":{"device":0,"stream":7,"Collective name":"all_to_allv","In msg nelems":50,
+   "dtype":"UInt16","Group size":3,"Process Group Name":"0","In split size":")~",
+        splits, R"~(","Process Group Ranks":")~", ranks, R"~("}}]})~"));
+    return Rows("size_bytes, coalesce(kept_bytes, -1)) FROM communication_op");
+  };
+  EXPECT_EQ(kept("[10, 15, 25]", "[0, 3, 9]"), "100 30\n");
+  EXPECT_EQ(kept("[10, 15, 24]", "[0, 3, 9]"), "100 -1\n") << "another sum";
+  EXPECT_EQ(kept("[]", "[0, 3, 9]"), "100 -1\n") << "even";
+  EXPECT_EQ(kept("[10, 15, 25]", "[0, 6, 9]"), "100 -1\n") << "not of this group";
+  EXPECT_EQ(kept("[10, -15, 55]", "[0, 3, 9]"), "100 -1\n");
+  EXPECT_EQ(kept("[50]", "[0, 3, 9]"), "100 -1\n") << "too few";
+}
+
 // Labels are names only: the work's own arguments count, and devices without any are unknown.
 TEST_F(KinetoTest, DevicesAreThoseOfTheWorksArguments) {
   Import(R"~({"schemaVersion": 1, "distributedInfo": {"rank": 3},

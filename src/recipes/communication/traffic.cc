@@ -50,13 +50,14 @@ int64_t NominalBytes(const DeviceView& view, size_t index) {
   const int64_t payload = std::max<int64_t>(op.size_bytes, 0);
   const std::string_view kind = HcomKind(view.data->Name(op.op_type));
   if (kind == "send" || kind == "receive") return payload;
+  if (op.kept_bytes >= 0) return std::max<int64_t>(payload - op.kept_bytes, 0);
   const int64_t ranks = RanksOfGroup(view, view.communications[index].group_hash);
   if (ranks == 0) return 0;
   const int64_t others = ranks - 1;
   if (kind == "allReduce") return 2 * payload / ranks * others;
   if (kind == "allGather") return payload * others;
-  const bool is_split =
-      kind == "reduceScatter" || kind == "alltoall" || kind == "alltoallv" || kind == "broadcast";
+  if (kind == "broadcast" || kind == "reduce") return others > 0 ? payload : 0;
+  const bool is_split = kind == "reduceScatter" || kind == "alltoall" || kind == "alltoallv";
   return is_split ? payload / ranks * others : 0;
 }
 

@@ -33,8 +33,10 @@ std::vector<Link> LinksOf(const DeviceView& view, size_t index);
 // Bytes that this rank has to send to the others (of a receive, to get) when every rank sends
 // straight to every other, for n ranks and a payload of S bytes of this rank:
 //   all-reduce          2 S / n x (n - 1)      all-gather       S x (n - 1)
-//   reduce-scatter, all-to-all, broadcast (its parts are passed on)    S / n x (n - 1)
-//   send, receive       S                      others, or a group that is not known    0
+//   reduce-scatter, all-to-all    S / n x (n - 1)      uneven all-to-all    S less what stays
+//   broadcast, reduce (passed on from rank to rank), send, receive    S
+//   others, or a group that is not known    0
+// Over the time these are the bus bandwidths of nccl-tests (its doc/PERFORMANCE.md).
 int64_t NominalBytes(const DeviceView& view, size_t index);
 Transport TransportOf(std::string_view name);
 
