@@ -234,7 +234,11 @@ bool CauseSearch::PassesAsRounding(const AlignedCall& call, const Pair& pair) {
     const double scale = std::fabs(pair.golden->stats[kMax].AsDouble());
     return pair.difference.length <= (kScalarRounding + kScalarGrowth * background_) * scale;
   }
-  const double unit = std::max({operand.unit, UnitThrough(*pair.golden, call.golden)});
+  // A gradient came through everything.
+  const bool gradient =
+      operand.is_floating && IsOptimizerCall(NameOf(target_, call.target), construct_);
+  const double unit =
+      std::max(UnitThrough(*pair.golden, call.golden), gradient ? coarsest_ : operand.unit);
   const double explained = InputTolerance(operand, unit, background_);
   if (pair.difference.length > explained) return false;
   const double relative = operand.norm != 0 ? pair.difference.length / operand.norm : 0;
@@ -272,6 +276,7 @@ bool CauseSearch::JudgeInput(const AlignedCall& call, const Pair& pair) {
   }
   if (IsParameterByItself(call, pair)) return JudgeParameter(call, pair);
   if (IsFromOutside(call, pair)) {
+    if (since_gap_ < kGapReach && ReportGap(call)) return true;
     Report(CauseKind::kInput, call, &pair, "no earlier recorded call produced this value");
     if (gap == Gap::kNumbers && MeasureStatisticsOnly(*pair.target, *pair.golden) == Gap::kNone) {
       out_.evidence.emplace_back(
