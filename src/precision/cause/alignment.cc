@@ -239,10 +239,11 @@ void LeaveOutOtherOptimizers(const DumpFile& target, const DumpFile& golden,
   const int32_t theirs_from = BehindBackward(golden);
   const auto is_optimizers = [&](const AlignedCall& call) {
     const bool ours = call.target != kNoCall;
-    if (target_tree == nullptr) return ours ? call.target >= ours_from : call.golden >= theirs_from;
-    return ours
-               ? IsOptimizerCall(target.apis()[static_cast<size_t>(call.target)].name, target_tree)
-               : IsOptimizerCall(golden.apis()[static_cast<size_t>(call.golden)].name, golden_tree);
+    const std::string_view name = ours ? target.apis()[static_cast<size_t>(call.target)].name
+                                       : golden.apis()[static_cast<size_t>(call.golden)].name;
+    if (target_tree != nullptr) return IsOptimizerCall(name, ours ? target_tree : golden_tree);
+    const bool behind = ours ? call.target >= ours_from : call.golden >= theirs_from;
+    return behind && !name.starts_with("Distributed.");  // gradients of several ranks
   };
   out->other_optimizer =
       std::any_of(out->calls.begin(), out->calls.end(), [&](const AlignedCall& call) {

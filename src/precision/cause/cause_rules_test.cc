@@ -309,6 +309,27 @@ TEST(CauseRulesTest, WeightsThatAnOptimizerUpdatesInAnotherOrderAreNoDifference)
   EXPECT_NE(cause.evidence.back().find("in another order"), std::string::npos);
 }
 
+TEST(CauseRulesTest, WhatOneRunGivesBesideTheResultIsNotCompared) {
+  const auto run = [](const std::string& more) {
+    return Side{RuleCall("Module.a.Attention.forward.0", RuleIn(), RuleOut() + ", " + more), ""};
+  };
+  EXPECT_EQ(RuleCause(run(RuleOther()), run("null")).kind, CauseKind::kIdentical);
+}
+
+TEST(CauseRulesTest, AGradientCameThroughTheCoarsestType) {
+  const auto run = [](const char* max) {
+    return Side{
+        RuleCall("Torch.matmul.0.forward",
+                 R"({"type": "torch.Tensor", "dtype": "torch.bfloat16", "shape": [8, 8],)"
+                 R"( "Max": 2.0, "Min": -1.0, "Mean": 0.25, "Norm": 5.0, "requires_grad": false})",
+                 RuleOut()) +
+            Concat(R"(, "Module.e.Embedding.parameters_grad.0": {"weight": [)",
+                   RuleValues(max, "7.0"), "]}"),
+        ""};
+  };
+  EXPECT_EQ(RuleCause(run("3.02"), run("3.0")).kind, CauseKind::kRounding);
+}
+
 TEST(RolesTest, NamesOfWrappersAreNoPartOfAModulesName) {
   EXPECT_EQ(WithoutWrappers("Module.module._orig_mod.a.Linear.forward.0"),
             "Module.a.Linear.forward.0");

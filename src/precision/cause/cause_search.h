@@ -111,7 +111,7 @@ class CauseSearch {
   std::string OtherPlaceOf(const AlignedCall& call, const Pair& pair);
   bool ReportDeferred(const AlignedCall& call);
   std::string InputsText(const AlignedCall& call, const std::vector<Pair>& pairs);
-  void NoteUnseenOrder(const std::vector<Pair>& pairs);
+  void NoteUnseenOrder(const AlignedCall& call, const std::vector<Pair>& pairs);
   double UnitThrough(const DumpRow& golden_row, int32_t golden_call);
   bool IsCuda();
   void Remember(const Pair& pair, double distance, double explained);
@@ -160,6 +160,7 @@ class CauseSearch {
       through_;           // coarsest type that a golden call's results came through
   int is_cuda_ = -1;      // unknown
   bool crossed_ = false;  // the current call was made in another order
+  std::vector<std::string> crossed_names_;  // backwards of such calls, of the target
   // Of the current call, once a result of it differs.
   CallNumbers numbers_;
   bool has_numbers_ = false;

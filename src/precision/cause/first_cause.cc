@@ -187,6 +187,11 @@ bool CauseSearch::WalkCall(const AlignedCall& call) {
   deferred_ = nullptr;
   crossed_ = false;
   MeasureRows(call, &pairs);
+  if (std::find(crossed_names_.begin(), crossed_names_.end(), NameOf(target_, call.target)) !=
+      crossed_names_.end()) {  // of two calls
+    std::for_each(pairs.begin(), pairs.end(), [this](const Pair& pair) { LeaveOut(pair); });
+    return false;
+  }
   const auto differ = [](const Pair& pair) { return pair.difference.gap != Gap::kNone; };
   const bool differs = std::any_of(pairs.begin(), pairs.end(), differ);
   if (differs && NameOf(target_, call.target).find(".parameters_grad") != std::string_view::npos) {

@@ -96,7 +96,10 @@ const CallNumbers& CauseSearch::NumbersOf(const AlignedCall& call, const std::ve
   for (const auto* const operands : {&out.inputs, &out.forward}) {
     for (const Operand& operand : *operands) out.unit = std::max(out.unit, operand.unit);
   }
-  out.unit = std::max(out.unit, UnitInside(call));
+  // A parameter's gradient came through everything.
+  const bool gradient =
+      NameOf(target_, call.target).find(kParametersGrad) != std::string_view::npos;
+  out.unit = std::max(out.unit, gradient ? coarsest_ : UnitInside(call));
   through = std::max(through, out.unit);
   through_[call.golden] = through;
   out.is_cuda = IsCuda();
@@ -313,7 +316,7 @@ bool CauseSearch::ReportNumbers(const AlignedCall& call, const Pair& pair,
   if (ExplainedByTf32(numbers_, OperandOf(*pair.golden), length)) {
     out_.evidence.emplace_back(kTf32Text);
   } else {
-    NoteUnseenOrder(pairs);
+    NoteUnseenOrder(call, pairs);
   }
   return true;
 }
@@ -357,6 +360,12 @@ bool CauseSearch::JudgeResult(const AlignedCall& call, const Pair& pair,
                     "; a checksum does not distinguish rounding from a fault (dump statistics)"));
       return true;
     case Gap::kValue:
+      // What one run asks for beside the result, as attention weights.
+      if (pair.target->section == Section::kOutput && api.find(kForwardPart) != api.npos &&
+          (pair.target->kind == LeafKind::kNone || pair.golden->kind == LeafKind::kNone)) {
+        LeaveOut(pair);
+        return false;
+      }
       if (JudgeCollective(call, pair) || ReportDeferred(call)) return true;
       Report(CauseKind::kOperator, call, &pair,
              Concat(InputsText(call, pairs), "; its outputs differ"));

@@ -12,8 +12,8 @@ using base::Concat;
 
 constexpr std::string_view kUnseenOrder =
     "another order of the same numbers would look so (a transposed weight, rows or channels "
-    "exchanged): statistics do "
-    "not show it (dump with task tensor or md5 to find out)";
+    "exchanged, a mask or indices moved): statistics do not show it (dump with task tensor or md5 "
+    "to find out)";
 
 bool IsCudaText(const DumpRow& row) {
   return row.stats[kMax].kind() == Value::Kind::kText && row.stats[kMax].text().starts_with("cuda");
@@ -69,13 +69,15 @@ std::string CauseSearch::InputsText(const AlignedCall& call, const std::vector<P
                   : Concat("its ", std::to_string(all), " inputs: ", parts);
 }
 
-void CauseSearch::NoteUnseenOrder(const std::vector<Pair>& pairs) {
+void CauseSearch::NoteUnseenOrder(const AlignedCall& call, const std::vector<Pair>& pairs) {
   if (comparison_.mode != Mode::kStatistics) return;
   const bool unseen = std::any_of(pairs.begin(), pairs.end(), [&](const Pair& pair) {
     const Operand operand = OperandOf(*pair.golden);
     return !IsResult(*pair.target) && operand.is_floating && operand.elements > 1;
   });
-  if (unseen) out_.evidence.emplace_back(kUnseenOrder);
+  const bool gradient =
+      NameOf(target_, call.target).find(".parameters_grad") != std::string_view::npos;
+  if (unseen || gradient) out_.evidence.emplace_back(kUnseenOrder);
 }
 
 bool CauseSearch::IsCuda() {

@@ -34,7 +34,7 @@ SETS = (changes, porting, ranks)
 FAULTS = {**changes.FAULTS, **porting.FAULTS, **ranks.FAULTS}
 BENIGN = {**changes.BENIGN, **porting.BENIGN, **ranks.BENIGN}
 IN_TRAINING = changes.IN_TRAINING | porting.IN_TRAINING | ranks.IN_TRAINING
-BOTH_SIDES = changes.BOTH_SIDES | porting.BOTH_SIDES
+BOTH_SIDES = changes.BOTH_SIDES | porting.BOTH_SIDES | ranks.BOTH_SIDES
 LOSS = {"labels", "loss_sum", "padding_ignored", "accumulation"}
 UNSEEN = changes.UNSEEN | porting.UNSEEN
 
@@ -77,6 +77,8 @@ def cases_of_ranks(families):
     """Each kind with each wrapper."""
     for turn, kind in enumerate([*ranks.FAULTS, *ranks.BENIGN]):
         for number, wrapper in enumerate(ranks.WRAPS):
+            if (kind, wrapper) in ranks.NOT_WITH:
+                continue
             yield {
                 "set": "ranks", "family": families[(turn + 2 * number) % len(families)],
                 "kind": kind, "level": ("mix", "L0", "mix", "L1")[(turn + number) % 4],

@@ -224,7 +224,7 @@ FAULTS = {
     "evaluation": (evaluation_mode, {"argument differs", "operator differs"}),
 }
 IN_TRAINING = {"other_beta", "accumulation", "untied", "frozen", "zeroed", "groups", "clip_loop"}
-UNSEEN = {"rope_pairs", "padding_side"}
+UNSEEN = {"rope_pairs", "padding_side", "mask_off_by_one"}
 BOTH_SIDES = {"accumulation", "kv_heads", "untied", "position_offset"}
 
 

@@ -80,21 +80,15 @@ def not_reduced(run):
 
 
 def summed(run):
-    """Gradients of the ranks are added, and not averaged."""
+    """Gradients of the ranks are added, and not averaged; clipping would hide it."""
+    run.clip = 1e9
 
-    def change(wrapped):
-        if hasattr(wrapped, "set_gradient_divide_factor"):
-            wrapped.set_gradient_divide_factor(1.0)
-        else:
-            import torch.distributed as dist
+    def hook(state, bucket):
+        future = torch.distributed.all_reduce(bucket.buffer(), async_op=True).get_future()
+        return future.then(lambda done: done.value()[0])
 
-            def hook(state, bucket):
-                future = dist.all_reduce(bucket.buffer(), async_op=True).get_future()
-                return future.then(lambda done: done.value()[0])
-
-            wrapped.register_comm_hook(None, hook)
-
-    run.after_wrap = change
+    if run.is_target:
+        run.after_wrap = lambda wrapped: wrapped.register_comm_hook(None, hook)
     return ["grad", "optimizer", "clip", "norm", "mul", "lerp", "reduce", "weight"]
 
 
@@ -129,5 +123,6 @@ BENIGN = {
     "order_on_ranks": changes.other_order,
 }
 IN_TRAINING = {*FAULTS, *BENIGN}
-UNSEEN = BOTH_SIDES = FORWARD_ONLY = frozenset()
+BOTH_SIDES = frozenset({"summed"})
+NOT_WITH = {("summed", "fsdp2")}  # gloo has no factor
 FAMILIES = ("qwen2", "edges", "gpt2", "convnet", "llama")
