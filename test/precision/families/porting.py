@@ -31,7 +31,7 @@ def replace_forward(module, function):
 def rope_theta(run):
     path, module = named(run, "rotary_emb")
     half = module.inv_freq.numel()
-    module.inv_freq.copy_(1.0 / 1e6 ** (torch.arange(half) / half))
+    module.inv_freq.copy_(1.0 / 2e5 ** (torch.arange(half) / half))
     return [*place(path), "rotary"]
 
 
