@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <string_view>
 
+#include "base/files.h"
 #include "base/strings.h"
+#include "precision/tensor/rearrangement.h"
+#include "precision/tensor/tensor_file.h"
 
 namespace sonde::precision {
 namespace {
@@ -41,6 +44,24 @@ void AddStepEvidence(const PairPlace& place, const StepBefore* before, PairFindi
   }
 }
 
+// Names the order of a value's numbers, where both tensors were saved.
+void NoteOrder(const PairPlace& place, PairFinding* finding) {
+  FirstCause& cause = finding->cause;
+  if (!cause.IsFinding() || cause.target_row == nullptr || cause.golden_row == nullptr ||
+      cause.target_row->data_name.empty() || cause.golden_row->data_name.empty()) {
+    return;
+  }
+  const auto target =
+      OpenTensorFile(base::JoinPath(place.target_tensors, cause.target_row->data_name));
+  const auto golden =
+      OpenTensorFile(base::JoinPath(place.golden_tensors, cause.golden_row->data_name));
+  if (!target.ok() || !golden.ok()) return;  // counted where they were compared
+  const std::string order = RearrangementText(*target, *golden);
+  if (order.empty()) return;
+  finding->detail = Concat("the golden run's numbers, ", order);
+  cause.evidence.push_back(Concat("the target has ", finding->detail));
+}
+
 }  // namespace
 
 PairFinding FindingOfPair(const DumpPair& pair, const Comparison& comparison,
@@ -58,6 +79,7 @@ PairFinding FindingOfPair(const DumpPair& pair, const Comparison& comparison,
                               .golden_construct = pair.golden.construct.get()});
   AddStepEvidence(place, before, &out);
   out.detail = DetailOf(out.cause, comparison.mode);
+  if (comparison.mode == Mode::kTensor) NoteOrder(place, &out);
   out.source = SourceOf(*pair.target.stack, CallOf(out.cause, target));
   if (out.source.empty()) out.source = SourceOf(*pair.golden.stack, CallOf(out.cause, golden));
   if (!out.source.empty()) out.cause.evidence.push_back(Concat("called at ", out.source));

@@ -1,10 +1,11 @@
 // The finding of one pair of ranks: its first cause, with the source line and what an earlier step
 // shows.
 //
-// Pure, any thread.
+// Any thread. Reads the two tensors of the finding, where there are such.
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "precision/cause/alignment.h"
 #include "precision/compare/comparison.h"
@@ -23,6 +24,9 @@ struct StepBefore {
 struct PairPlace {
   int64_t step = 0;
   int64_t rank = 0;
+  // Where the tensors of the dumps lie, for a value that has its numbers in another order.
+  std::string target_tensors;
+  std::string golden_tensors;
 };
 
 // `before` may be null: no earlier step of this rank was compared.

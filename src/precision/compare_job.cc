@@ -331,8 +331,10 @@ void CompareRun::FindCause(const Task& task, const DumpPair& pair, const Compari
   const auto before = before_.find(task.rank);
   const bool follows = before != before_.end() && before->second.step < task.step;
   PairFinding& finding = outcome->finding;
-  finding = FindingOfPair(pair, comparison, alignment, {task.step, task.rank},
-                          follows ? &before->second : nullptr);
+  finding =
+      FindingOfPair(pair, comparison, alignment,
+                    {task.step, task.rank, TensorFolder(task.target), TensorFolder(task.golden)},
+                    follows ? &before->second : nullptr);
   if (!task.suffix.empty() && pair.target.dump->level() == "L0") {
     findings_[task.folder].push_back(
         RankFindingOf(task.rank, *pair.target.dump, alignment, &finding.cause));

@@ -1,10 +1,12 @@
 #include "precision/cause/alignment.h"
 
 #include <algorithm>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "base/hash.h"
+#include "precision/cause/operand.h"
 #include "precision/cause/roles.h"
 #include "precision/compare/pairing.h"
 #include "precision/dump/construct_file.h"
@@ -44,6 +46,8 @@ constexpr std::string_view kConversions[] = {"to",
                                              "transpose",
                                              "permute",
                                              "t",
+                                             "narrow",
+                                             "as_strided",
                                              "is_floating_point"};
 
 // Modules have names of their own: two of them are as sure.
@@ -145,6 +149,75 @@ size_t AlikeAtFirst(const DumpFile& target, const DumpFile& golden,
   return i;
 }
 
+// The call and the values that it got; 0: it got none that could be recognised.
+uint64_t KeyByInputs(const DumpFile& dump, int32_t call) {
+  const DumpApi& api = dump.apis()[static_cast<size_t>(call)];
+  if (IsModuleName(api.name)) return 0;
+  const Mode mode = dump.has_md5() ? Mode::kMd5 : Mode::kStatistics;
+  uint64_t key = 0;
+  for (const DumpRow& row : std::span(&dump.rows()[api.first_row], api.row_count)) {
+    if (row.section != Section::kInput || row.kind != LeafKind::kTensor) continue;
+    const uint64_t value = ValueKey(row, mode);
+    if (value == 0) return 0;
+    key = base::HashCombine(key, value);
+  }
+  return key == 0 ? 0 : base::HashCombine(key, base::HashString(WithoutCallNumber(api.name)));
+}
+
+std::vector<uint64_t> KeysByInputs(const DumpFile& dump, std::span<const int32_t> calls) {
+  std::vector<uint64_t> out;
+  out.reserve(calls.size());
+  for (const int32_t call : calls) out.push_back(KeyByInputs(dump, call));
+  return out;
+}
+
+// The calls of a gap: those of the same name that got the same values are the same (the longest
+// common sequence), the others are of one run only.
+void PairInGap(const DumpFile& target, std::span<const int32_t> ours, const DumpFile& golden,
+               std::span<const int32_t> theirs, std::vector<AlignedCall>* out) {
+  size_t i = 0;
+  size_t j = 0;
+  if (ours.size() <= kLookAhead && theirs.size() <= kLookAhead) {
+    const std::vector<uint64_t> a = KeysByInputs(target, ours);
+    const std::vector<uint64_t> b = KeysByInputs(golden, theirs);
+    const size_t width = b.size() + 1;
+    std::vector<uint16_t> common((a.size() + 1) * width, 0);
+    for (size_t x = a.size(); x-- > 0;) {
+      for (size_t y = b.size(); y-- > 0;) {
+        common[x * width + y] =
+            a[x] != 0 && a[x] == b[y]
+                ? static_cast<uint16_t>(common[(x + 1) * width + y + 1] + 1)
+                : std::max(common[(x + 1) * width + y], common[x * width + y + 1]);
+      }
+    }
+    while (i < a.size() && j < b.size() && common[i * width + j] > 0) {
+      if (a[i] != 0 && a[i] == b[j]) {
+        out->push_back({ours[i++], theirs[j++]});
+      } else if (common[(i + 1) * width + j] >= common[i * width + j + 1]) {
+        out->push_back({ours[i++], kNoCall});
+      } else {
+        out->push_back({kNoCall, theirs[j++]});
+      }
+    }
+  }
+  for (; i < ours.size(); ++i) out->push_back({ours[i], kNoCall});
+  for (; j < theirs.size(); ++j) out->push_back({kNoCall, theirs[j]});
+}
+
+// Whether the first tensors that two calls got have other shapes.
+bool ShapesDiffer(const DumpFile& target, const DumpFile& golden, const AlignedCall& call) {
+  const auto first_of = [](const DumpFile& dump, int32_t at) -> const DumpRow* {
+    const DumpApi& api = dump.apis()[static_cast<size_t>(at)];
+    for (const DumpRow& row : std::span(&dump.rows()[api.first_row], api.row_count)) {
+      if (row.section == Section::kInput && row.kind == LeafKind::kTensor) return &row;
+    }
+    return nullptr;
+  };
+  const DumpRow* const a = first_of(target, call.target);
+  const DumpRow* const b = first_of(golden, call.golden);
+  return a != nullptr && b != nullptr && a->shape != b->shape;
+}
+
 // The first call behind the last backward one; without any: behind all.
 int32_t BehindBackward(const DumpFile& dump) {
   for (size_t i = dump.apis().size(); i > 0; --i) {
@@ -156,8 +229,9 @@ int32_t BehindBackward(const DumpFile& dump) {
   return static_cast<int32_t>(dump.apis().size());
 }
 
-// Fused, foreach and loop compute the same: the weights of the next step are what is comparable.
-// Without trees, as at level L1, the optimizer is what comes behind the backward pass.
+// Fused, foreach and loop compute the same, and so do weights in another order: the weights of the
+// next step are what is comparable. Without trees, as at level L1, the optimizer is what comes
+// behind the backward pass.
 void LeaveOutOtherOptimizers(const DumpFile& target, const DumpFile& golden,
                              const ConstructFile* target_tree, const ConstructFile* golden_tree,
                              Alignment* out) {
@@ -165,14 +239,16 @@ void LeaveOutOtherOptimizers(const DumpFile& target, const DumpFile& golden,
   const int32_t theirs_from = BehindBackward(golden);
   const auto is_optimizers = [&](const AlignedCall& call) {
     const bool ours = call.target != kNoCall;
-    if (target_tree == nullptr) return ours ? call.target >= ours_from : call.golden >= theirs_from;
-    return ours
-               ? IsOptimizerCall(target.apis()[static_cast<size_t>(call.target)].name, target_tree)
-               : IsOptimizerCall(golden.apis()[static_cast<size_t>(call.golden)].name, golden_tree);
+    const std::string_view name = ours ? target.apis()[static_cast<size_t>(call.target)].name
+                                       : golden.apis()[static_cast<size_t>(call.golden)].name;
+    if (target_tree != nullptr) return IsOptimizerCall(name, ours ? target_tree : golden_tree);
+    const bool behind = ours ? call.target >= ours_from : call.golden >= theirs_from;
+    return behind && !name.starts_with("Distributed.");  // gradients of several ranks
   };
   out->other_optimizer =
       std::any_of(out->calls.begin(), out->calls.end(), [&](const AlignedCall& call) {
-        return (call.target == kNoCall || call.golden == kNoCall) && is_optimizers(call);
+        return is_optimizers(call) && (call.target == kNoCall || call.golden == kNoCall ||
+                                       ShapesDiffer(target, golden, call));
       });
   if (out->other_optimizer) std::erase_if(out->calls, is_optimizers);
 }
@@ -211,8 +287,10 @@ Alignment AlignCalls(const DumpFile& target, const DumpFile& golden,
       out.is_complete = false;
       break;
     }
-    for (size_t n = 0; n < gap.target; ++n) out.calls.push_back({a.calls[i++], kNoCall});
-    for (size_t n = 0; n < gap.golden; ++n) out.calls.push_back({kNoCall, b.calls[j++]});
+    PairInGap(target, {a.calls.data() + i, gap.target}, golden, {b.calls.data() + j, gap.golden},
+              &out.calls);
+    i += gap.target;
+    j += gap.golden;
   }
   LeaveOutOtherOptimizers(target, golden, target_tree, golden_tree, &out);
   return out;

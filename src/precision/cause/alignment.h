@@ -33,7 +33,8 @@ struct Alignment {
 
 // Where both trees are given, calls are the same only in modules of the same path, whatever wraps
 // these, and an optimizer's calls are left out where the two runs have it in other forms (fused,
-// foreach, loop).
+// foreach, loop) or update weights in another order. Among calls that the runs do not share, those
+// of one name that got the same values are the same.
 Alignment AlignCalls(const DumpFile& target, const DumpFile& golden,
                      const ConstructFile* target_tree = nullptr,
                      const ConstructFile* golden_tree = nullptr);

@@ -93,9 +93,16 @@ class CauseSearch {
   void AddForward(std::string_view golden_api, CallNumbers* numbers);
   bool FindMovedCalls(const AlignedCall& call, const Pair& pair);
   bool AreInOtherOrder(const AlignedCall& call, int32_t in_target, int32_t in_golden) const;
+  bool IsWrapper(const AlignedCall& call) const;
+  bool IsEndAlike();
   bool ReportLoneCallsInside(const AlignedCall& call);
   bool IsInside(std::string_view api, std::string_view module, const ConstructFile* tree) const;
   bool IsFromOutside(const AlignedCall& call, const Pair& pair);
+  bool IsGivenInside(const AlignedCall& call, const Pair& pair);
+  double UnitInside(const AlignedCall& call) const;
+  bool IsConcentrated(const Pair& pair, const CallNumbers& numbers,
+                      const Tolerance& tolerance) const;
+  AlignedCall BackwardOf(const AlignedCall& call);
   bool IsUnwritten(const AlignedCall& call, const Pair& pair);
   bool JudgeArgument(const Pair& pair);
   bool JudgeTypeOrShape(const AlignedCall& call, const Pair& pair);
@@ -138,6 +145,7 @@ class CauseSearch {
   Origins golden_origins_;
   FirstCause out_;
   double background_ = 0;
+  double coarsest_ = 0;   // unit roundoff of all that was walked
   uint64_t calls_ = 0;    // walked before this one
   size_t gap_begin_ = 0;  // calls that only one run has, not yet explained
   size_t gap_end_ = 0;
@@ -152,6 +160,7 @@ class CauseSearch {
       through_;           // coarsest type that a golden call's results came through
   int is_cuda_ = -1;      // unknown
   bool crossed_ = false;  // the current call was made in another order
+  std::vector<std::string> crossed_names_;  // backwards of such calls, of the target
   // Of the current call, once a result of it differs.
   CallNumbers numbers_;
   bool has_numbers_ = false;

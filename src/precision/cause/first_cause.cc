@@ -46,6 +46,7 @@ void CauseSearch::MeasureRows(const AlignedCall& call, std::vector<Pair>* pairs)
     }
     ++out_.values;
     if (difference.gap == Gap::kNone) ++out_.exact;
+    if (row.kind == LeafKind::kTensor) coarsest_ = std::max(coarsest_, UnitRoundoff(row.dtype));
     pairs->push_back({&row, partner, &compared, difference});
   }
 }
@@ -151,9 +152,8 @@ void CauseSearch::LeaveOut(const Pair& pair) {
   if (pair.difference.gap == Gap::kNone) --out_.exact;
 }
 
-// Gradients of a module's parameters stand before what came into its backward: that is judged
-// first.
-bool CauseSearch::WalkGradientsOf(const AlignedCall& call) {
+// The backward of the module whose parameters' gradients the call holds.
+AlignedCall CauseSearch::BackwardOf(const AlignedCall& call) {
   constexpr std::string_view kGradients = ".parameters_grad";
   const auto backward_of = [&](const DumpFile& dump, int32_t index, Origins* origins) {
     std::string name(NameOf(dump, index));
@@ -162,8 +162,14 @@ bool CauseSearch::WalkGradientsOf(const AlignedCall& call) {
     name.replace(at, kGradients.size(), ".backward");
     return origins->Find(name);
   };
-  const AlignedCall backward = {backward_of(target_, call.target, &target_origins_),
-                                backward_of(golden_, call.golden, &golden_origins_)};
+  return {backward_of(target_, call.target, &target_origins_),
+          backward_of(golden_, call.golden, &golden_origins_)};
+}
+
+// Gradients of a module's parameters stand before what came into its backward: that is judged
+// first.
+bool CauseSearch::WalkGradientsOf(const AlignedCall& call) {
+  const AlignedCall backward = BackwardOf(call);
   if (backward.target == kNoCall || backward.golden == kNoCall) return false;
   const uint64_t values = out_.values;
   const uint64_t exact = out_.exact;
@@ -181,6 +187,11 @@ bool CauseSearch::WalkCall(const AlignedCall& call) {
   deferred_ = nullptr;
   crossed_ = false;
   MeasureRows(call, &pairs);
+  if (std::find(crossed_names_.begin(), crossed_names_.end(), NameOf(target_, call.target)) !=
+      crossed_names_.end()) {  // of two calls
+    std::for_each(pairs.begin(), pairs.end(), [this](const Pair& pair) { LeaveOut(pair); });
+    return false;
+  }
   const auto differ = [](const Pair& pair) { return pair.difference.gap != Gap::kNone; };
   const bool differs = std::any_of(pairs.begin(), pairs.end(), differ);
   if (differs && NameOf(target_, call.target).find(".parameters_grad") != std::string_view::npos) {
@@ -224,10 +235,15 @@ void CauseSearch::Finish() {
     out_.kind = out_.exact == out_.values ? CauseKind::kIdentical : CauseKind::kRounding;
   }
   if (!noted_.empty()) out_.evidence.push_back(noted_);
+  if (comparison_.mode == Mode::kStatistics && out_.values > 0) {
+    out_.evidence.emplace_back(
+        "statistics do not show another order of the same numbers (task tensor or md5 does)");
+  }
   if (alignment_.other_optimizer) {
     out_.evidence.emplace_back(
-        "the optimizer makes other calls in the two runs (fused, foreach, loop): the weights of "
-        "the next step show whether it computes the same");
+        "the optimizer makes other calls in the two runs (fused, foreach, loop), or updates "
+        "weights "
+        "in another order: the weights of the next step show whether it computes the same");
   }
 }
 
@@ -245,7 +261,9 @@ FirstCause CauseSearch::Run() {
     // A result of another rank that never came has nothing behind it that could agree.
     if (since_gap_ >= kGapReach) CloseGap();
   }
-  if (gap_begin_ != gap_end_ && since_gap_ == 0 && ReportGap({})) return std::move(out_);
+  if (gap_begin_ != gap_end_ && since_gap_ == 0 && !IsEndAlike() && ReportGap({})) {
+    return std::move(out_);
+  }
   if (!alignment_.is_complete) {
     const AlignedCall last = alignment_.calls.empty() ? AlignedCall() : alignment_.calls.back();
     Report(CauseKind::kCalls, last, nullptr,

@@ -23,6 +23,10 @@ constexpr double kLargestCarried = 0.05;
 constexpr double kScalarRounding = 16 * 0x1p-24;
 constexpr double kScalarGrowth = 8;
 
+std::string BackwardNameOf(std::string_view forward) {
+  return Concat(forward.substr(0, forward.rfind('.')), ".backward");
+}
+
 // A vector along the last axis of another operand, of which a gradient is asked: the weight of a
 // norm that a model multiplies by itself. A value that code without records made has such a shape
 // rarely, and without gradients being recorded it asks for none.
@@ -88,6 +92,11 @@ bool CauseSearch::IsInOtherOrder(const AlignedCall& call, const Pair& pair) {
   const int32_t in_target = OtherWith(target_, call.target, *pair.golden, suffix, name);
   if (in_golden == kNoCall || in_target == kNoCall) return false;
   crossed_ = AreInOtherOrder(call, in_target, in_golden);
+  if (crossed_) {
+    for (const int32_t at : {call.target, in_target}) {
+      crossed_names_.push_back(BackwardNameOf(NameOf(target_, at)));
+    }
+  }
   return crossed_;
 }
 
@@ -234,7 +243,11 @@ bool CauseSearch::PassesAsRounding(const AlignedCall& call, const Pair& pair) {
     const double scale = std::fabs(pair.golden->stats[kMax].AsDouble());
     return pair.difference.length <= (kScalarRounding + kScalarGrowth * background_) * scale;
   }
-  const double unit = std::max({operand.unit, UnitThrough(*pair.golden, call.golden)});
+  // A gradient came through everything.
+  const bool gradient =
+      operand.is_floating && IsOptimizerCall(NameOf(target_, call.target), construct_);
+  const double unit =
+      std::max(UnitThrough(*pair.golden, call.golden), gradient ? coarsest_ : operand.unit);
   const double explained = InputTolerance(operand, unit, background_);
   if (pair.difference.length > explained) return false;
   const double relative = operand.norm != 0 ? pair.difference.length / operand.norm : 0;
@@ -272,6 +285,7 @@ bool CauseSearch::JudgeInput(const AlignedCall& call, const Pair& pair) {
   }
   if (IsParameterByItself(call, pair)) return JudgeParameter(call, pair);
   if (IsFromOutside(call, pair)) {
+    if (since_gap_ < kGapReach && ReportGap(call)) return true;
     Report(CauseKind::kInput, call, &pair, "no earlier recorded call produced this value");
     if (gap == Gap::kNumbers && MeasureStatisticsOnly(*pair.target, *pair.golden) == Gap::kNone) {
       out_.evidence.emplace_back(

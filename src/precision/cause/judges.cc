@@ -17,6 +17,15 @@ double UnitOf(const DumpRow& row) {
   return row.kind == LeafKind::kTensor ? UnitRoundoff(row.dtype) : 0;
 }
 
+// Of the share that rounding explains of the whole: one element's share of itself.
+constexpr double kElementSpread = 2;
+
+double StatisticGap(const DumpRow& a, const DumpRow& b, size_t which) {
+  return a.stats[which].IsNumber() && b.stats[which].IsNumber()
+             ? a.stats[which].AsDouble() - b.stats[which].AsDouble()
+             : 0;
+}
+
 constexpr std::string_view kInput = ".input.";
 constexpr std::string_view kBackwardPart = ".backward";
 constexpr std::string_view kParametersGrad = ".parameters_grad";
@@ -87,6 +96,10 @@ const CallNumbers& CauseSearch::NumbersOf(const AlignedCall& call, const std::ve
   for (const auto* const operands : {&out.inputs, &out.forward}) {
     for (const Operand& operand : *operands) out.unit = std::max(out.unit, operand.unit);
   }
+  // A parameter's gradient came through everything.
+  const bool gradient =
+      NameOf(target_, call.target).find(kParametersGrad) != std::string_view::npos;
+  out.unit = std::max(out.unit, gradient ? coarsest_ : UnitInside(call));
   through = std::max(through, out.unit);
   through_[call.golden] = through;
   out.is_cuda = IsCuda();
@@ -133,14 +146,18 @@ std::string CauseSearch::LoneArguments(const AlignedCall& call) const {
   return out;
 }
 
-// Look-ups by integers, or by a mask, of which a dump of statistics holds the largest and
-// the smallest alone: these may differ although they agree. Null: there are none.
+// Integers or a mask by which a call looks up, or of which alone it computes: a dump of statistics
+// holds the largest and the smallest of them, and others may differ. Null: there are none.
 const CauseSearch::Pair* CauseSearch::UnseenPlaces(const AlignedCall& call,
                                                    const std::vector<Pair>& pairs) const {
   const std::string_view api = NameOf(target_, call.target);
   const bool looks_up =
       FamilyOf(api) == Family::kCopy || api.find(".Embedding.") != std::string_view::npos;
-  if (!looks_up || !(api.ends_with(kForwardPart) || IsModuleName(api))) return nullptr;
+  const bool of_these_alone = std::none_of(pairs.begin(), pairs.end(), [](const Pair& pair) {
+    return pair.target->section == Section::kInput && OperandOf(*pair.golden).is_floating;
+  });
+  if (!(looks_up || of_these_alone) || !(api.ends_with(kForwardPart) || IsModuleName(api)))
+    return nullptr;
   if (comparison_.mode != Mode::kStatistics) return nullptr;
   for (const Pair& pair : pairs) {
     const Operand places = OperandOf(*pair.golden);
@@ -191,14 +208,64 @@ bool CauseSearch::JudgeDeferred(const AlignedCall& call, const std::vector<Pair>
   return (differ || !compared) && ReportDeferred(call);
 }
 
+// Whether a call in the module gave this result of it, and was judged there.
+bool CauseSearch::IsGivenInside(const AlignedCall& call, const Pair& pair) {
+  const std::string_view module = NameOf(target_, call.target);
+  if (!IsModuleName(module)) return false;
+  const int32_t ours = target_origins_.Producer(*pair.target, call.target);
+  const int32_t theirs = golden_origins_.Producer(*pair.golden, call.golden);
+  return ours != kNoCall && theirs != kNoCall &&
+         IsInside(NameOf(target_, ours), module, construct_) &&
+         std::any_of(alignment_.calls.begin(), alignment_.calls.end(),
+                     [&](const AlignedCall& other) {
+                       return other.target == ours && other.golden == theirs;
+                     });
+}
+
+// The coarsest type among the results of the calls in a module, which stand before it.
+double CauseSearch::UnitInside(const AlignedCall& call) const {
+  const std::string_view module = NameOf(target_, call.target);
+  double unit = 0;
+  if (!IsModuleName(module)) return unit;
+  for (int32_t i = call.target - 1; i >= 0; --i) {
+    if (!IsInside(NameOf(target_, i), module, construct_)) break;
+    for (const DumpRow& row : RowsOf(target_, i)) {
+      if (IsResult(row) && row.kind == LeafKind::kTensor) {
+        unit = std::max(unit, UnitRoundoff(row.dtype));
+      }
+    }
+  }
+  return unit;
+}
+
+// Whether one element differs by more than rounding makes of the largest, where nothing has
+// differed before: rounding is spread over all elements.
+bool CauseSearch::IsConcentrated(const Pair& pair, const CallNumbers& numbers,
+                                 const Tolerance& tolerance) const {
+  const Operand output = OperandOf(*pair.golden);
+  if (numbers.relative > 0 || !output.is_finite || !output.is_floating || output.norm == 0) {
+    return false;
+  }
+  double element = std::max(std::fabs(StatisticGap(*pair.target, *pair.golden, kMax)),
+                            std::fabs(StatisticGap(*pair.target, *pair.golden, kMin)));
+  if (comparison_.mode == Mode::kTensor && pair.compared->golden == pair.golden &&
+      pair.compared->cells[kMaxAbsErr].kind == Cell::Kind::kNumber) {
+    element = pair.compared->cells[kMaxAbsErr].value;
+  }
+  const double largest = std::max(output.max_abs, OperandOf(*pair.target).max_abs);
+  return element > kElementSpread * tolerance.length * (largest / output.norm) + output.tiny;
+}
+
 bool CauseSearch::JudgeNumbers(const AlignedCall& call, const Pair& pair,
                                const std::vector<Pair>& pairs) {
+  if (IsGivenInside(call, pair)) return false;
   const CallNumbers& numbers = NumbersOf(call, pairs);
   const Operand output = OperandOf(*pair.golden);
   const Tolerance tolerance = ToleranceOf(numbers, output);
   const double length = pair.difference.length;
   const bool decided = !output.is_floating && numbers.relative > 0;
-  if (length <= tolerance.length || decided) {
+  const bool concentrated = IsConcentrated(pair, numbers, tolerance);
+  if ((length <= tolerance.length && !concentrated) || decided) {
     // A place or truth value that rounding decides differently stands for nothing measurable.
     const double relative =
         decided || tolerance.scale == 0 ? background_ : length / tolerance.scale;
@@ -230,13 +297,15 @@ bool CauseSearch::ReportNumbers(const AlignedCall& call, const Pair& pair,
   if (places != nullptr) {
     Report(
         CauseKind::kInput, call, places,
-        Concat("the elements that it looked up differ by ", ShortNumber(length),
-               ": the indices differ between the same smallest and largest, which statistics do "
+        Concat("its result differs by ", ShortNumber(length),
+               ": these numbers differ between the same smallest and largest, which statistics do "
                "not show, or the call itself is wrong (dump with task tensor or md5 to find out)"));
     return true;
   }
   std::string why = arguments.empty() ? Concat(InputsText(call, pairs), "; ")
                                       : Concat("the call got ", arguments, "; ");
+  const bool concentrated = length <= tolerance.length;
+  if (concentrated) why += "single elements lie further apart than rounding puts them; ";
   why += Concat("its output differs by ", ShortNumber(length),
                 pair.difference.is_lower_bound ? " or more" : "", "; rounding explains ",
                 ShortNumber(tolerance.length), " (",
@@ -269,6 +338,14 @@ bool CauseSearch::JudgeResult(const AlignedCall& call, const Pair& pair,
              "the inputs of the call have the same shapes in both runs");
       return true;
     case Gap::kNotFinite: {
+      const bool went_in = std::any_of(pairs.begin(), pairs.end(), [](const Pair& other) {
+        return other.target->section == Section::kInput && OperandOf(*other.target).has_nan &&
+               OperandOf(*other.golden).has_nan;
+      });
+      if (went_in) {  // NaN makes what it meets: nothing begins here
+        LeaveOut(pair);
+        return false;
+      }
       if (JudgeCollective(call, pair) || ReportDeferred(call)) return true;
       const bool mask = std::any_of(pairs.begin(), pairs.end(), [](const Pair& other) {
         return !IsResult(*other.golden) && OperandOf(*other.golden).has_infinity;
@@ -283,6 +360,12 @@ bool CauseSearch::JudgeResult(const AlignedCall& call, const Pair& pair,
                     "; a checksum does not distinguish rounding from a fault (dump statistics)"));
       return true;
     case Gap::kValue:
+      // What one run asks for beside the result, as attention weights.
+      if (pair.target->section == Section::kOutput && api.find(kForwardPart) != api.npos &&
+          (pair.target->kind == LeafKind::kNone || pair.golden->kind == LeafKind::kNone)) {
+        LeaveOut(pair);
+        return false;
+      }
       if (JudgeCollective(call, pair) || ReportDeferred(call)) return true;
       Report(CauseKind::kOperator, call, &pair,
              Concat(InputsText(call, pairs), "; its outputs differ"));

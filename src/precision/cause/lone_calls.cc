@@ -55,6 +55,47 @@ bool CauseSearch::ReportGap(const AlignedCall& behind) {
   return true;
 }
 
+// A module of one run only around calls of both, as wrappers are.
+bool CauseSearch::IsWrapper(const AlignedCall& call) const {
+  const bool ours = call.golden == kNoCall;
+  const std::string_view module =
+      ours ? NameOf(target_, call.target) : NameOf(golden_, call.golden);
+  return IsModuleName(module) &&
+         std::any_of(
+             alignment_.calls.begin(), alignment_.calls.end(), [&](const AlignedCall& other) {
+               if (other.target == kNoCall || other.golden == kNoCall) return false;
+               return ours ? IsInside(NameOf(target_, other.target), module, construct_)
+                           : IsInside(NameOf(golden_, other.golden), module, golden_construct_);
+             });
+}
+
+// Nothing was called behind the last gap: whether both runs come to the same result in it, or do
+// nothing in it but leave a wrapper.
+bool CauseSearch::IsEndAlike() {
+  const DumpRow* last_target = nullptr;
+  const DumpRow* last_golden = nullptr;
+  const auto result_of = [](const DumpFile& dump, int32_t at) -> const DumpRow* {
+    for (const DumpRow& row : RowsOf(dump, at)) {
+      if (IsResult(row) && row.kind == LeafKind::kTensor) return &row;
+    }
+    return nullptr;
+  };
+  for (size_t i = gap_begin_; i < gap_end_; ++i) {
+    const AlignedCall& call = alignment_.calls[i];
+    if ((call.target != kNoCall && call.golden != kNoCall) || IsWrapper(call)) continue;
+    if (call.golden == kNoCall) last_target = result_of(target_, call.target);
+    if (call.target == kNoCall) last_golden = result_of(golden_, call.golden);
+    if (last_target == nullptr && last_golden == nullptr) return false;
+  }
+  if (last_target == nullptr && last_golden == nullptr) return true;
+  if (last_target == nullptr || last_golden == nullptr) return false;
+  const Difference difference = Measure(*last_target, *last_golden, nullptr, comparison_.mode);
+  if (difference.gap == Gap::kNone) return true;
+  const Operand operand = OperandOf(*last_golden);
+  return difference.gap == Gap::kNumbers &&
+         difference.length <= InputTolerance(operand, operand.unit, background_);
+}
+
 // Values computed after it agreed. A layer that is left out may do no more to the next ones than
 // rounding does, where types are narrow: its weights show it later.
 void CauseSearch::CloseGap() {

@@ -14,6 +14,7 @@ void Origins::IndexValues() {
     if (row.section != Section::kOutput && row.section != Section::kParameters) continue;
     const uint64_t key = ValueKey(row, mode_);
     if (key == 0) continue;
+    if (IsConversion(dump_.apis()[row.api].name)) continue;  // what it was made from gave them
     if (row.section == Section::kParameters) {
       parameters_.emplace(key, &row);
     } else {

@@ -12,8 +12,8 @@ using base::Concat;
 
 constexpr std::string_view kUnseenOrder =
     "another order of the same numbers would look so (a transposed weight, rows or channels "
-    "exchanged): statistics do "
-    "not show it (dump with task tensor or md5 to find out)";
+    "exchanged, a mask or indices moved): statistics do not show it (dump with task tensor or md5 "
+    "to find out)";
 
 bool IsCudaText(const DumpRow& row) {
   return row.stats[kMax].kind() == Value::Kind::kText && row.stats[kMax].text().starts_with("cuda");
@@ -37,7 +37,14 @@ std::string CauseSearch::InputsText(const AlignedCall& call, const std::vector<P
   size_t equal = 0;
   size_t rounded = 0;
   size_t unread = 0;
-  for (const Pair& pair : pairs) {
+  std::vector<Pair> backward;  // of a parameter's gradient
+  const AlignedCall behind = BackwardOf(call);
+  if (behind.target != kNoCall && behind.golden != kNoCall) {
+    const FirstCause kept = out_;
+    MeasureRows(behind, &backward);
+    out_ = kept;
+  }
+  for (const Pair& pair : backward.empty() ? pairs : backward) {
     if (IsResult(*pair.target) || pair.target->kind != LeafKind::kTensor) continue;
     const bool same = pair.difference.gap == Gap::kNone;
     if (!same && IsUnwritten(call, pair)) {
@@ -66,10 +73,11 @@ void CauseSearch::NoteUnseenOrder(const AlignedCall& call, const std::vector<Pai
   if (comparison_.mode != Mode::kStatistics) return;
   const bool unseen = std::any_of(pairs.begin(), pairs.end(), [&](const Pair& pair) {
     const Operand operand = OperandOf(*pair.golden);
-    return !IsResult(*pair.target) && operand.is_floating && operand.elements > operand.last_axis &&
-           golden_origins_.Producer(*pair.golden, call.golden) == kNoCall;
+    return !IsResult(*pair.target) && operand.is_floating && operand.elements > 1;
   });
-  if (unseen) out_.evidence.emplace_back(kUnseenOrder);
+  const bool gradient =
+      NameOf(target_, call.target).find(".parameters_grad") != std::string_view::npos;
+  if (unseen || gradient) out_.evidence.emplace_back(kUnseenOrder);
 }
 
 bool CauseSearch::IsCuda() {

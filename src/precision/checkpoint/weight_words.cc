@@ -6,6 +6,7 @@
 
 #include "base/strings.h"
 #include "precision/cause/evidence.h"
+#include "precision/tensor/rearrangement.h"
 
 namespace sonde::precision {
 namespace {
@@ -65,7 +66,17 @@ std::optional<double> ShiftOf(const WeightDifference& difference, double element
   return sum / elements;
 }
 
-std::string HowText(const Tensor& target, const WeightDifference& difference, double relative) {
+// The same numbers have the same sums, but for rounding.
+bool MayBeRearranged(const WeightDifference& difference) {
+  constexpr double kSumRounding = 1e-9;
+  const double squares = difference.golden.squares;
+  return std::fabs(difference.target.squares - squares) <= kSumRounding * squares &&
+         difference.target.max == difference.golden.max &&
+         difference.target.min == difference.golden.min;
+}
+
+std::string HowText(const Tensor& target, const Tensor& golden, const WeightDifference& difference,
+                    double relative) {
   const WeightNumbers& ours = difference.target;
   const WeightNumbers& theirs = difference.golden;
   const std::string place = PlaceText(target, difference);
@@ -74,6 +85,10 @@ std::string HowText(const Tensor& target, const WeightDifference& difference, do
   if (!IsFinite(ours)) return Concat(place, ", with NaN or infinities in both");
   if (ours.squares == 0) return "all zeros in the target";
   if (theirs.squares == 0) return "all zeros in the golden checkpoint";
+  if (MayBeRearranged(difference)) {
+    const std::string order = RearrangementText(target, golden);
+    if (!order.empty()) return Concat("the golden checkpoint's numbers, ", order);
+  }
   const auto elements = static_cast<double>(target.element_count());
   if (difference.different > kFew) {
     if (const auto factor = FactorOf(difference)) {
@@ -114,10 +129,10 @@ JudgedWeight JudgeWeight(const Tensor& target, const Tensor& golden,
   JudgedWeight out;
   if (target.shape() != golden.shape() || IsComplex(target.dtype()) != IsComplex(golden.dtype())) {
     out.verdict = WeightVerdict::kShape;
-    std::vector<int64_t> turned(golden.shape().rbegin(), golden.shape().rend());
+    const std::string order = RearrangementText(target, golden);
     out.how = Concat(ShapeText(target), " ", DtypeName(target.dtype()), " against ",
                      ShapeText(golden), " ", DtypeName(golden.dtype()),
-                     target.shape() == turned && turned != golden.shape() ? ": transposed?" : "");
+                     order.empty() ? "" : Concat(": the same numbers, ", order));
     out.relative = std::numeric_limits<double>::infinity();
     return out;
   }
@@ -151,7 +166,7 @@ JudgedWeight JudgeWeight(const Tensor& target, const Tensor& golden,
     return out;
   }
   out.verdict = WeightVerdict::kDiffers;
-  out.how = HowText(target, difference, out.relative);
+  out.how = HowText(target, golden, difference, out.relative);
   return out;
 }
 

@@ -13,7 +13,23 @@ namespace {
 using base::Concat;
 
 // Folders of packages whose frames stand between the program and the probe.
-constexpr std::string_view kBetween[] = {"/torch/", "/sonde/", "/mindspore/", "/msprobe/"};
+// Frameworks and recorders, as installed packages and as source trees.
+constexpr std::string_view kPackages = "-packages/";
+constexpr std::string_view kBetween[] = {"torch/", "sonde/", "mindspore/", "msprobe/"};
+constexpr std::string_view kBetweenSources[] = {
+    "/torch/nn/", "/torch/utils/", "/torch/optim/",     "/torch/autograd/", "/torch/distributed/",
+    "/torch/_",   "/sonde/torch/", "/sonde/mindspore/", "/mindspore/",      "/msprobe/"};
+
+bool IsBetween(std::string_view path) {
+  const size_t packages = path.rfind(kPackages);
+  if (packages != std::string_view::npos) {
+    const std::string_view inside = path.substr(packages + kPackages.size());
+    return std::any_of(std::begin(kBetween), std::end(kBetween),
+                       [inside](std::string_view name) { return inside.starts_with(name); });
+  }
+  return std::any_of(std::begin(kBetweenSources), std::end(kBetweenSources),
+                     [path](std::string_view part) { return path.find(part) != path.npos; });
+}
 
 bool IsFinding(const PairFinding& pair) { return pair.is_compared && pair.cause.IsFinding(); }
 
@@ -156,10 +172,7 @@ std::string SourceOf(const StackFile& stack, std::string_view api) {
     const size_t line = frame.find(kLine);
     if (!frame.starts_with(kFile) || line == std::string::npos) continue;
     const std::string_view path = std::string_view(frame).substr(kFile.size(), line - kFile.size());
-    const bool between = std::any_of(
-        std::begin(kBetween), std::end(kBetween),
-        [path](std::string_view folder) { return path.find(folder) != std::string_view::npos; });
-    if (between) continue;
+    if (IsBetween(path)) continue;
     const size_t number = line + kLine.size();
     const size_t end = frame.find(',', number);
     return Concat(path.substr(path.rfind('/') + 1), ":",

@@ -73,5 +73,15 @@ TEST(ConclusionTest, TheSourceIsTheProgramsInnermostLine) {
   EXPECT_EQ(SourceOf(**stack, "Functional.linear.1.forward"), "");
 }
 
+TEST(ConclusionTest, ALibraryOfModelsIsTheProgramWhereverItLies) {
+  const auto stack = StackFile::Parse(
+      R"({"0": [["Torch.rsqrt.0.forward"], ["File /h/sonde/v/site-packages/torch/nn/modules/module.py, line 9, in f, \n x",)"
+      R"("File /h/sonde/v/site-packages/transformers/models/qwen3/modeling_qwen3.py, line 60, in forward, \n y",)"
+      R"("File /w/torch/main.py, line 3, in main, \n z"]]})",
+      "stack.json");
+  ASSERT_TRUE(stack.ok());
+  EXPECT_EQ(SourceOf(**stack, "Torch.rsqrt.0.forward"), "modeling_qwen3.py:60");
+}
+
 }  // namespace
 }  // namespace sonde::precision
