@@ -7,7 +7,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from sonde.torch.compile_check import _reference, _watch  # noqa: E402
+from sonde.torch.compile_check import _graphs, _reference, _watch  # noqa: E402
 
 PROGRAM = """
 import sys
@@ -108,6 +108,24 @@ def test_values_are_computed_from_what_the_kernel_reads():
         _reference.Evaluation({}, wide=False).of(z)
     with pytest.raises(_reference.Unknown, match="random"):
         _reference.Evaluation(known, wide=False).of(noise)
+
+
+def test_a_buffer_that_nobody_has_written_has_no_content():
+    lines = """
+        buf0 = empty_strided_cpu((4, 8), (8, 1), torch.float32)
+        cpp_fused_0(arg0_1, buf0)
+        buf1 = empty_strided_cpu((4, 8), (8, 1), torch.float32)
+        buf2 = buf1; del buf1  # reuse
+        assert_size_stride(buf2, (4, 8), (8, 1))
+        cpp_fused_1(buf2, buf0)
+        buf3 = reinterpret_tensor(buf2, (32, ), (1, ), 0); del buf2  # reuse
+        cpp_fused_2(buf3, arg0_1)
+    """.split("\n")
+    graph = _graphs.CheckedGraph({}, {}, {}, lines)
+    assert graph.before("buf2", 7) is None
+    assert graph.before("buf0", 7) == "buf0"
+    assert graph.before("buf3", 9) == "buf2"
+    assert graph.before("arg0_1", 9) == "arg0_1"
 
 
 def test_arguments_of_a_call():

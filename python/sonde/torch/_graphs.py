@@ -46,6 +46,23 @@ def table_of(file: str) -> dict[str, Any]:
     return _tables.get(file, {})
 
 
+def tables() -> dict[str, dict[str, Any]]:
+    """All of this process so far."""
+    return dict(_tables)
+
+
+def module_of(table: dict[str, Any], number: int) -> tuple[str, str]:
+    """Path from the model, or the class where it is the model, and class of a table's module."""
+    path, kind, _ = table["modules"][number]
+    return ".".join(part for part in (table["prefix"], path) if part) or kind, kind
+
+
+def lines_of(table: dict[str, Any], site: dict[str, Any]) -> list[str]:
+    """ "model.py(12)" of the operators of a call, that of its module first."""
+    numbers = [*site.get("frames", [])[:1], *site.get("lines", [])]
+    return [f"{table['frames'][number][0]}({table['frames'][number][1]})" for number in numbers]
+
+
 def seams(graphs: "Optional[_Graphs]" = None) -> tuple[Seam, ...]:
     """Graphs as they are compiled or come from a cache."""
     graphs = graphs or _Graphs()

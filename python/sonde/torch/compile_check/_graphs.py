@@ -10,10 +10,13 @@ from dataclasses import dataclass
 from typing import Any, Optional
 
 from sonde._seams import Around, Part, Seam, when_imported
+from sonde.torch._graph_nodes import facts_of
 
 _KERNEL = re.compile(r"^(cpp_\w+) = async_compile\.cpp_pybinding\(", re.MULTILINE)
 _SIGNATURE = re.compile(r"void\s+kernel\((.*?)\)\s*\{", re.DOTALL)
 _PARAMETER = re.compile(r"(\w+)\s*(?:,|$)")
+_ALLOCATED = re.compile(r"\s*(\w+) = empty_strided")
+_ASIDE = re.compile(r"\s*(?:#|del |assert_)")
 _REUSE = re.compile(r"\s*(\w+) = (?:reinterpret_tensor\()?(\w+)\b.*#\s*reuse")
 
 
@@ -27,12 +30,18 @@ class CheckedGraph:
     roles: dict[str, list[str]]
     lines: list[str]
 
-    def before(self, name: str, line: int) -> str:
-        """The buffer whose content a name has in front of the call in a line."""
+    def before(self, name: str, line: int) -> Optional[str]:
+        """The buffer whose content a name has in front of the call in a line; None where the memory
+        is new: of a value that only this kernel has, a kernel may take over the buffer."""
         for text in reversed(self.lines[: line - 1]):
-            found = _REUSE.match(text)
-            if found is not None and found[1] == name:
-                return found[2]
+            reused = _REUSE.match(text)
+            allocated = _ALLOCATED.match(text)
+            if reused is not None and reused[1] == name:
+                name = reused[2]
+            elif allocated is not None and allocated[1] == name:
+                return None
+            elif not _ASIDE.match(text) and re.search(rf"\b{name}\b", text):
+                return name
         return name
 
 
@@ -54,6 +63,14 @@ class Graphs:
         """None where this process did not compile it."""
         with self._lock:
             return self._graphs.get(file)
+
+    def random(self) -> "list[dict[str, str]]":
+        """Operators that draw random numbers, with the module of each."""
+        with self._lock:
+            nodes = [node for graph in self._graphs.values() for node in graph.nodes.values()]
+        facts = [facts_of(node) for node in nodes if is_random(node)]
+        places = {(each.operator, each.modules[-1][0] if each.modules else "") for each in facts}
+        return [{"operator": operator, "module": module} for operator, module in sorted(places)]
 
     def _generated(self, lowering: Any) -> Around:
         module = yield
@@ -119,6 +136,14 @@ def _origin(buffer: Any) -> Any:
     except (AttributeError, NotImplementedError, TypeError):
         return None
     return last[0] if fits else None
+
+
+def is_random(node: Any) -> bool:
+    """Whether the value differs from call to call."""
+    tags = getattr(node.target, "tags", ())
+    return any(str(tag).endswith("nondeterministic_seeded") for tag in tags) or (
+        "random" in str(node.target) or "seed" in str(node.target)
+    )
 
 
 def _is_pointwise(node: Any) -> bool:

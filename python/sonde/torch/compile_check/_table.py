@@ -5,12 +5,13 @@ import csv
 import os
 import threading
 from dataclasses import dataclass
-from typing import Any, Optional
+from typing import Any, Callable, Optional
 
 from sonde import _report
 from sonde._new_file import create_new
 from sonde.session import _metadata
 from sonde.torch import _graphs as _tables
+from sonde.torch.compile_check import _sites
 from sonde.torch.compile_check._reference import Judgement
 
 COLUMNS = (
@@ -42,10 +43,18 @@ class Found:
         return "differs" if self.judgement.differing else "agrees"
 
 
-class Table:
-    """Rows of this process; written at its end, and after each value that differs."""
+def process_name() -> str:
+    """In names of files: by rank where there is one."""
+    rank = _metadata.rank()[0]
+    return f"rank{rank}" if rank >= 0 else f"process{os.getpid()}"
 
-    def __init__(self, folder: str) -> None:
+
+class Table:
+    """Rows of this process; written at its end, and after each value that differs. ``random``:
+    what of the compiled code draws random numbers."""
+
+    def __init__(self, folder: str, random: "Callable[[], list[dict[str, str]]]") -> None:
+        self._random = random
         self._folder = os.path.abspath(folder)
         self._lock = threading.Lock()
         self._found: list[Found] = []
@@ -62,6 +71,8 @@ class Table:
         atexit.register(self._end)
 
     def _end(self) -> None:
+        path = os.path.join(self._folder, f"compiled_{process_name()}.json")
+        _sites.write(path, self._random())
         with self._lock:
             if not self._found:
                 return
@@ -71,9 +82,7 @@ class Table:
     @property
     def path(self) -> str:
         """Of the table."""
-        rank = _metadata.rank()[0]
-        name = f"rank{rank}" if rank >= 0 else f"process{os.getpid()}"
-        return os.path.join(self._folder, f"compile_check_{name}.csv")
+        return os.path.join(self._folder, f"compile_check_{process_name()}.csv")
 
     def _write(self) -> None:
         os.makedirs(self._folder, exist_ok=True)
@@ -108,11 +117,11 @@ def _name(found: Found) -> str:
 def _place(found: Found) -> "tuple[str, str, str]":
     """Module, its class, and source lines of a call, as ``_graphs`` knows them."""
     table = _tables.table_of(found.file)
-    site = table.get("sites", {}).get(str(found.line), {})
-    module = table["modules"][site["module"]] if "module" in site else ("", "", -1)
-    numbers = [*site.get("frames", [])[:1], *site.get("lines", [])]
-    lines = [f"{table['frames'][number][0]}({table['frames'][number][1]})" for number in numbers]
-    return module[0] or module[1], module[1], ", ".join(lines)
+    site = table.get("sites", {}).get(str(found.line))
+    if site is None:
+        return "", "", ""
+    module, kind = _tables.module_of(table, site["module"]) if "module" in site else ("", "")
+    return module, kind, ", ".join(_tables.lines_of(table, site))
 
 
 def _row(found: Found) -> "list[Any]":

@@ -20,12 +20,10 @@ _watched: "list[_Check]" = []
 def watch(folder: str, calls: int = 1) -> None:
     """Checks the first ``calls`` calls of each line from now on; the table goes to ``folder``. Call
     it before anything is compiled. Once a process."""
-    if _watched:
-        return
-    check = _Check(folder, calls)
-    _watched.append(check)
-    _tables.watch()
-    check.install()
+    if not _watched:
+        _watched.append(_Check(folder, calls))
+        _tables.watch()
+        _watched[0].install()
 
 
 class _Check:
@@ -34,7 +32,7 @@ class _Check:
         self._graphs = Graphs()
         self._counts: dict[tuple[str, int], int] = {}
         self._lock = threading.Lock()
-        self._table = Table(folder)
+        self._table = Table(folder, self._graphs.random)
 
     def install(self) -> None:
         """Before anything is compiled."""
@@ -110,7 +108,7 @@ class _Call:
             is_read = role.startswith("in_") and _memory(value) not in written
             if is_read and value.nbytes <= _MOST_BYTES:
                 held = graph.before(text, line) if role.startswith("in_out") else text
-                node = held if held in graph.nodes else graph.buffers.get(held)
+                node = held if held in graph.nodes else graph.buffers.get(held or "")
                 if node is not None:
                     call._known[node] = value.detach().clone()
             if "out_ptr" in role:
