@@ -23,6 +23,7 @@ from sonde.torch._graph_sites import Sources
 #: Keys of the metadata begin with this; the rest is the name of the generated file.
 METADATA = "compiled_graph:"
 
+_SINCE = (2, 10)  # of torch: before, it kept no nodes
 _LEVEL = 1  # of torch's own notes about kernels: nodes of the graph for each call
 _KEPT = 256  # graphs of Dynamo whose backward part may still be compiled
 _LOOKED_AT = 16  # modules of a graph by which it is found in its model
@@ -71,18 +72,21 @@ def seams(graphs: "Optional[_Graphs]" = None) -> tuple[Seam, ...]:
             "modules of compiled graphs",
             "torch._inductor.compile_fx",
             (Part("compile_fx", graphs.dynamo_graph),),
+            since=_SINCE,
             is_extra=True,
         ),
         Seam(
             "nodes of compiled graphs",
             "torch._inductor.graph",
             (Part("GraphLowering.compile_to_module", graphs.generated),),
+            since=_SINCE,
             is_extra=True,
         ),
         Seam(
             "calls of compiled graphs",
             "torch._inductor.output_code",
             (Part("CompiledFxGraph.post_compile", graphs.loaded),),
+            since=_SINCE,
             is_extra=True,
         ),
     )

@@ -7,6 +7,6 @@ next, no second run is needed, and the program goes on with what its kernels com
 """
 
 from sonde.torch.compile_check._table import process_name
-from sonde.torch.compile_check._watch import watch
+from sonde.torch.compile_check._watch import seams, watch
 
-__all__ = ["process_name", "watch"]
+__all__ = ["process_name", "seams", "watch"]

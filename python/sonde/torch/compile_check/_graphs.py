@@ -12,6 +12,7 @@ from typing import Any, Optional
 from sonde._seams import Around, Part, Seam, when_imported
 from sonde.torch._graph_nodes import facts_of
 
+_SINCE = (2, 10)  # of torch
 _KERNEL = re.compile(r"^(cpp_\w+) = async_compile\.cpp_pybinding\(", re.MULTILINE)
 _SIGNATURE = re.compile(r"void\s+kernel\((.*?)\)\s*\{", re.DOTALL)
 _PARAMETER = re.compile(r"(\w+)\s*(?:,|$)")
@@ -56,13 +57,30 @@ class Graphs:
         """From now on."""
         when_imported("torch._inductor.config", _without_cache)
         when_imported("torch._functorch.config", _without_cache)
+        for seam in self.seams():
+            seam.install()
+
+    def seams(self) -> tuple[Seam, ...]:
+        """Code as it is generated."""
         part = Part("GraphLowering.compile_to_module", self._generated)
-        Seam("graphs of compiled code", "torch._inductor.graph", (part,)).install()
+        return (Seam("graphs of compiled code", "torch._inductor.graph", (part,), since=_SINCE),)
 
     def of(self, file: str) -> Optional[CheckedGraph]:
         """None where this process did not compile it."""
         with self._lock:
             return self._graphs.get(file)
+
+    def files(self) -> "list[str]":
+        """In the order of their compilation, the latest last."""
+        with self._lock:
+            return list(self._graphs)
+
+    def share(self, file: str, other: str, text: str) -> None:
+        """Another file has the same calls, of kernels of its own."""
+        with self._lock:
+            known = self._graphs[file]
+            lines = text.split("\n")
+            self._graphs[other] = CheckedGraph(known.nodes, known.buffers, _roles(text), lines)
 
     def random(self) -> "list[dict[str, str]]":
         """Operators that draw random numbers, with the module of each."""
@@ -83,6 +101,7 @@ class Graphs:
         nodes = {node.name: node for node in graph.nodes}
         made = CheckedGraph(nodes, _buffers(lowering), _roles(text), text.split("\n"))
         with self._lock:
+            self._graphs.pop(file, None)
             self._graphs[file] = made
 
 

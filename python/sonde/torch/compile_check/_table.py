@@ -33,6 +33,7 @@ class Found:
     elements: int
     node: str = ""
     why: str = ""
+    place: str = ""  # of its node in the program, "model.py(12)"
     judgement: Optional[Judgement] = None
 
     @property
@@ -70,6 +71,22 @@ class Table:
         """Also of a process that ends by an exception."""
         atexit.register(self._end)
 
+    def finish(self) -> None:
+        """Writes what there is."""
+        with self._lock:
+            self._write()
+
+    def counts(self) -> "dict[str, int]":
+        """Values by their result, in words that are names."""
+        with self._lock:
+            results = [each.result for each in self._found]
+        return {
+            "values": len(results),
+            "agrees": results.count("agrees"),
+            "differs": results.count("differs"),
+            "not_checked": results.count("not checked"),
+        }
+
     def _end(self) -> None:
         path = os.path.join(self._folder, f"compiled_{process_name()}.json")
         _sites.write(path, self._random())
@@ -77,7 +94,7 @@ class Table:
             if not self._found:
                 return
             self._write()
-            _report.log(self._sentence())
+            _report.log(f"compile_check: {self.sentence()}")
 
     @property
     def path(self) -> str:
@@ -93,11 +110,12 @@ class Table:
             writer.writerows(_row(each) for each in self._found)
         os.replace(partial, self.path)
 
-    def _sentence(self) -> str:
+    def sentence(self) -> str:
+        """All in one line."""
         kernels = {(each.file, each.line) for each in self._found}
         checked = [each for each in self._found if each.judgement is not None]
         differs = [each for each in checked if each.result == "differs"]
-        text = f"compile_check: {len(kernels)} calls of generated kernels, {len(checked)} values"
+        text = f"{len(kernels)} calls of generated kernels, {len(checked)} values"
         if len(checked) < len(self._found):
             text += f" ({len(self._found) - len(checked)} more could not be checked)"
         if not differs:
@@ -111,7 +129,8 @@ def _name(found: Found) -> str:
     module, _, lines = _place(found)
     assert found.judgement is not None
     where = ", ".join(part for part in (module, lines.split(", ")[0]) if part)
-    return f"{found.kernel} ({where}): {found.judgement.error:.3g} of {found.judgement.scale:.3g}"
+    name = f"{found.kernel} ({where})" if where else found.kernel
+    return f"{name}: {found.judgement.error:.3g} of {found.judgement.scale:.3g}"
 
 
 def _place(found: Found) -> "tuple[str, str, str]":
@@ -119,7 +138,7 @@ def _place(found: Found) -> "tuple[str, str, str]":
     table = _tables.table_of(found.file)
     site = table.get("sites", {}).get(str(found.line))
     if site is None:
-        return "", "", ""
+        return "", "", found.place
     module, kind = _tables.module_of(table, site["module"]) if "module" in site else ("", "")
     return module, kind, ", ".join(_tables.lines_of(table, site))
 

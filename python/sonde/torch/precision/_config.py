@@ -136,7 +136,8 @@ def _choice(value: Any, key: str, allowed: "list[str]") -> str:
     return value
 
 
-def _read_file(path: Any) -> dict:
+def content_of(path: Any) -> dict:
+    """Of a file, not yet checked."""
     if not isinstance(path, str):
         raise _errors.refuse("config_path must be a string")
     if not os.path.exists(path):
@@ -168,7 +169,7 @@ def read(
     step: Any = None,
 ) -> Config:
     """Configuration of a file and the arguments that win over it."""
-    content = _read_file(config_path) if config_path else {}
+    content = content_of(config_path) if config_path else {}
     return check(content, task, dump_path, level, step)
 
 

@@ -31,6 +31,7 @@ _HEAD = re.compile(r"([LG])\[['\"](\w+)['\"]\]")
 _STEP = re.compile(r"\.(\w+)|\[['\"]?([^\]'\"]+)['\"]?\]")
 _TORCH = re.compile(r"[/\\]torch[/\\]_(?:dynamo|functorch|inductor|compile)")
 _FRAMES = 40
+_SINCE = (2, 10)  # of torch
 _BEFORE_ROUNDING = "of the value before it is rounded"
 _NO_POSITION = "position unknown"
 _watched: "list[_Watch]" = []
@@ -53,11 +54,13 @@ def seams(watching: "Optional[_Watch]" = None) -> tuple[Seam, ...]:
             "statistics in compiled graphs",
             "torch._inductor.compile_fx",
             (Part("compile_fx", replace=watching.with_statistics),),
+            since=_SINCE,
         ),
         Seam(
             "results of modules in compiled graphs",
             "torch._dynamo.variables.nn_module",
             (Part("UnspecializedNNModuleVariable.call_function", _traced),),
+            since=_SINCE,
             is_extra=True,
         ),
     )
