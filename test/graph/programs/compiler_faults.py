@@ -10,7 +10,7 @@ import torch._inductor.config as config
 from torch._inductor import decomposition, lowering
 from torch._inductor.codegen import cpp
 
-aten, prims = torch.ops.aten, torch.ops.prims
+aten = torch.ops.aten
 FAULTS = {}
 
 
@@ -140,14 +140,6 @@ def padding_with_0():
 @fault("power", "lowering")
 def cube_is_a_square():
     lower(aten.pow.Tensor_Scalar, lambda right, x, exponent: right(x, exponent - 1))
-
-
-@fault("double", "lowering")
-def double_is_float_inside_of_a_fusion():
-    def wrong(right, x, dtype):
-        return right(x, torch.float32 if dtype == torch.float64 else dtype)
-
-    lower(prims.convert_element_type.default, wrong)
 
 
 @fault("hardswish", "decomposition")
