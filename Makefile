@@ -180,6 +180,13 @@ test-slow-requests: build ## Plant causes of slow requests in a real vLLM, and c
 	@SONDE_HOME=build/$(PRESET) $$(setup/python.sh vllm) \
 	  test/slow_requests/count_causes.py build/slow_requests build/$(PRESET)/bin/sonde $(ARGUMENTS)
 
+.PHONY: test-graph-faults
+test-graph-faults: build ## Plant faults in torch's compiler, and count which `sonde probe first_difference` finds; no model without one is accused
+	@mkdir -p build/graph
+	@export SONDE_HOME=build/$(PRESET) OMP_NUM_THREADS=1 SONDE_QUIET=1; for what in faults right; do \
+	  $$(setup/python.sh test) test/graph/count_faults.py build/graph build/$(PRESET)/bin/sonde $$what || exit 1; done; \
+	  $$(setup/python.sh vllm) test/graph/count_faults.py build/graph build/$(PRESET)/bin/sonde families
+
 .PHONY: test-engine
 test-engine: build ## Run every mode of `sonde cluster` on Ray and Dask, with workers killed on the way (a sample is in `make test`)
 	@SONDE_THOROUGH=1 SONDE_ENGINE_PYTHON=$$(setup/python.sh engine) $(PYTHON_TEST) -m pytest -q -o addopts=-ra test/engine

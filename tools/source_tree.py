@@ -43,6 +43,7 @@ PYTHON_ORDER = (
     "_command",
     "_report",
     "_step_mark",
+    "_first_difference",
     "_seams",
     "_api_precision_compare",
     "mstx",

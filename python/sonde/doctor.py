@@ -299,7 +299,9 @@ def _hosts() -> list[dict[str, Any]]:
         version = next(filter(None, map(_version_of, host.distributions)), None)
         numbers = _numbers(version)
         seams = [seam for seam in host.seams() if not numbers or seam.fits(numbers)]
-        lacks = {seam.title: missing(seam, folder) for seam in seams if not seam.is_extra}
+        # An extra one that names the release from which it is there is missed behind that.
+        looked_for = [seam for seam in seams if seam.since or not seam.is_extra]
+        lacks = {seam.title: missing(seam, folder) for seam in looked_for}
         found.append({
             "package": host.package,
             "version": version,

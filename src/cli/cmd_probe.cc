@@ -13,7 +13,9 @@ namespace sonde::cli {
 Command ProbeAccCheckCommand();
 Command ProbeApiCompareCommand();
 Command ProbeCompareCommand();
+Command ProbeCompileCheckCommand();
 Command ProbeConfigCommand();
+Command ProbeFirstDifferenceCommand();
 Command ProbeGraphCommand();
 Command ProbeIrCommand();
 Command ProbeMergeCommand();
@@ -61,9 +63,10 @@ std::string_view InsteadOf(std::string_view word) {
 
 std::vector<Command> ProbeCommands() {
   return {
-      ProbeCompareCommand(),   ProbeConfigCommand(),     ProbeGraphCommand(),
-      ProbeMergeCommand(),     ProbeOverflowCommand(),   ProbeAccCheckCommand(),
-      ProbeReproduceCommand(), ProbeApiCompareCommand(), ProbeIrCommand(),
+      ProbeCompareCommand(),      ProbeConfigCommand(),     ProbeGraphCommand(),
+      ProbeMergeCommand(),        ProbeOverflowCommand(),   ProbeAccCheckCommand(),
+      ProbeReproduceCommand(),    ProbeApiCompareCommand(), ProbeIrCommand(),
+      ProbeCompileCheckCommand(),
   };
 }
 
@@ -78,6 +81,10 @@ CommandAction DeclareProbe(CLI::App& app) {
     below->footer(base::Concat("\nExample:\n  ", base::ReplaceAll(command.example, "\n", "\n  ")));
     actions->emplace_back(below, command.declare(*below));
   }
+  // Dispatch finds it first, as a command of its own: here it is for the list.
+  const Command difference = ProbeFirstDifferenceCommand();
+  constexpr size_t kPrefix = std::string_view("probe ").size();
+  app.add_subcommand(std::string(difference.name.substr(kPrefix)), std::string(difference.summary));
   return [actions](const Context& context) -> Result<int> {
     for (const auto& [below, action] : *actions) {
       if (below->parsed()) return action(context);

@@ -151,6 +151,10 @@ void PrintOutcomeJson(const CompareOutcome& outcome) {
   json.Bool(outcome.conclusion.differs);
   json.Key("first");
   json.String(outcome.conclusion.line);
+  if (outcome.conclusion.differs) {
+    json.Key("first_pair");
+    json.Uint(outcome.conclusion.first);
+  }
   json.Key("further");
   json.BeginArray();
   for (const std::string& line : outcome.conclusion.further) json.String(line);

@@ -279,6 +279,13 @@ void ReportRun(const Context& context, const RunOptions& options, const RunListF
                      base::DirName(workers.front())));
 }
 
+void ReportDump(const RunListFile& list_file) {
+  const Result<std::string> text = base::ReadFile(list_file.path());
+  if (!text.ok()) return;
+  const std::string reason = NothingDumpedReason(ParseRunList(*text));
+  if (!reason.empty()) PrintNotice(reason);
+}
+
 // Takes the values of environment variables into the options. An error is one of usage.
 Status CompleteOptions(const Context& context, RunOptions& options) {
   if (context.command_line.empty()) {
@@ -374,6 +381,7 @@ Result<int> RunProgram(const Context& context, RunOptions options) {
     return kExitNotExecutable;
   }
   if (!is_dump && list.ok()) ReportRun(context, options, *list, end->exit_status != 0);
+  if (options.dump_config && list.ok()) ReportDump(*list);
   if (page) page->StayOpen();
   page.reset();
   if (end->signal == 0) return end->exit_status;

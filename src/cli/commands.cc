@@ -13,15 +13,25 @@ Command ClusterShuffleCommand();
 Command CompareCommand();
 Command DoctorCommand();
 Command ProbeCommand();
+Command ProbeFirstDifferenceCommand();
 Command QueryCommand();
 Command ViewCommand();
 
 std::vector<Command> AllCommands() {
   return {
-      RunCommand(),        AnalyseCommand(),        ClusterCommand(),
-      ClusterMapCommand(), ClusterShuffleCommand(), ClusterReduceCommand(),
-      CompareCommand(),    AdvisorCommand(),        DoctorCommand(),
-      ProbeCommand(),      QueryCommand(),          ViewCommand(),
+      RunCommand(),
+      AnalyseCommand(),
+      ClusterCommand(),
+      ClusterMapCommand(),
+      ClusterShuffleCommand(),
+      ClusterReduceCommand(),
+      CompareCommand(),
+      AdvisorCommand(),
+      DoctorCommand(),
+      ProbeCommand(),
+      QueryCommand(),
+      ViewCommand(),
+      ProbeFirstDifferenceCommand(),
   };
 }
 

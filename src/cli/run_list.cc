@@ -14,6 +14,14 @@ void AddOnce(std::vector<std::string>& texts, std::string_view text) {
   if (std::find(texts.begin(), texts.end(), text) == texts.end()) texts.emplace_back(text);
 }
 
+std::string WithoutFramework(const RunList& list) {
+  const size_t count = list.without_framework.size();
+  return count == 1 ? Concat("the Python program '", list.without_framework.front(),
+                             "' imported neither torch nor mindspore")
+                    : Concat("none of ", std::to_string(count),
+                             " Python programs imported torch or mindspore");
+}
+
 }  // namespace
 
 RunList ParseRunList(std::string_view text) {
@@ -45,7 +53,9 @@ RunList ParseRunList(std::string_view text) {
     if (kind == "wanted") AddOnce(list.wanted, what);
     if (kind == "lost") AddOnce(list.lost, what);
     if (kind == "dump") AddOnce(list.dumps, what);
+    if (kind == "config") AddOnce(list.bad_configs, what);
     if (kind == "noframework") list.without_framework.emplace_back(what);
+    if (kind == "attached") list.attached = true;
     if (kind == "control") list.listened = true;
     if (kind == "server") list.served = true;
     if (kind == "answers") list.answers = true;
@@ -93,15 +103,19 @@ std::string NothingRecordedReason(const RunList& list, bool has_failed) {
     return Concat("nothing was recorded: ", base::Join(list.skipped, "; "));
   }
   if (!list.without_framework.empty()) {
-    const std::string count = std::to_string(list.without_framework.size());
-    return list.without_framework.size() == 1
-               ? Concat("nothing was recorded: the Python program '",
-                        list.without_framework.front(), "' imported neither torch nor mindspore")
-               : Concat("nothing was recorded: none of ", count,
-                        " Python programs imported torch or mindspore");
+    return Concat("nothing was recorded: ", WithoutFramework(list));
   }
   return "nothing was recorded: the command ran no Python program that Sonde could attach to "
          "(a Python started with -E, -I or -S, or with a PYTHONPATH of its own, is out of reach)";
+}
+
+std::string NothingDumpedReason(const RunList& list) {
+  if (list.attached || list.without_framework.empty()) return {};
+  std::string text = Concat("nothing was dumped: ", WithoutFramework(list));
+  if (!list.bad_configs.empty()) {
+    text += Concat("; the configuration would be refused: ", list.bad_configs.front());
+  }
+  return text;
 }
 
 std::string FoldersInWords(const std::vector<std::string>& paths) {

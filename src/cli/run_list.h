@@ -28,7 +28,9 @@ struct RunList {
   std::vector<std::string> wanted;             // those that some process has to have
   std::vector<std::string> lost;               // "title: why", each once
   std::vector<std::string> dumps;              // folders of values, each once
+  std::vector<std::string> bad_configs;        // why a configuration of a dump cannot work
   std::vector<std::string> without_framework;  // command lines of Python processes
+  bool attached = false;                       // a process with a framework was to be dumped
   bool listened = false;                       // a process waited for requests on a control address
   bool served = false;                         // a process of a server waited for its sessions
   bool answers = false;                        // a server was ready to answer requests
@@ -48,6 +50,9 @@ std::vector<std::string> MissingLines(const RunList& list);
 // Why nothing was recorded, with the remedy, as one line; empty where captures exist. `has_failed`:
 // the command ended with an error.
 std::string NothingRecordedReason(const RunList& list, bool has_failed = false);
+
+// The same of a run that was to dump values; empty where some process had a framework.
+std::string NothingDumpedReason(const RunList& list);
 
 // Folders for one line: a few by their paths, many by their number and where they lie.
 std::string FoldersInWords(const std::vector<std::string>& paths);

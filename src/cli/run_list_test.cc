@@ -85,6 +85,18 @@ TEST(RunList, ADumpIsNoFailureAndARefusedSessionIsReported) {
             "nothing was recorded: sessions: no route");
 }
 
+TEST(RunList, ADumpOfAProgramWithoutFrameworkIsReported) {
+  EXPECT_EQ(NothingDumpedReason(ParseRunList("noframework\t1\tpython3 a.py\n")),
+            "nothing was dumped: the Python program 'python3 a.py' imported neither torch nor "
+            "mindspore");
+  EXPECT_EQ(
+      NothingDumpedReason(ParseRunList("config\t1\tno level L9\nnoframework\t1\tpython3 a.py\n")),
+      "nothing was dumped: the Python program 'python3 a.py' imported neither torch nor "
+      "mindspore; the configuration would be refused: no level L9");
+  EXPECT_EQ(NothingDumpedReason(ParseRunList("attached\t2\t\nnoframework\t1\tpip\n")), "");
+  EXPECT_EQ(NothingDumpedReason(ParseRunList("")), "");
+}
+
 TEST(RunList, AServerThatDidNotStartIsReportedAsThat) {
   const auto reason = [](std::string_view text, bool has_failed) {
     return NothingRecordedReason(ParseRunList(text), has_failed);

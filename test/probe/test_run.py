@@ -204,6 +204,20 @@ def test_wrong_configurations_that_only_the_package_knows(run, tmp_path, content
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [({"statistics": {"data_mode": ["sideways"]}},
+      "imported neither torch nor mindspore; the configuration would be refused: "),
+     ({}, "imported neither torch nor mindspore\n")],
+)  # fmt: skip
+def test_a_program_without_a_framework_gets_one_line(run, tmp_path, content, text):
+    (tmp_path / "c.json").write_text(json.dumps({"dump_path": str(tmp_path / "d"), **content}))
+    done = run("print(1)", "--dump-config", tmp_path / "c.json")
+    assert done.returncode == 0 and done.stdout == "1\n"
+    assert done.stderr.startswith("sonde: nothing was dumped: the Python program '")
+    assert text in done.stderr and done.stderr.count("\n") == 1
+
+
 def test_a_rank_that_is_not_there(run, tmp_path):
     (tmp_path / "config.json").write_text('{"rank": [5], "dump_path": "dump", "level": "L0"}')
     done = run(INFERENCE, "--dump-config", "config.json")

@@ -2,12 +2,16 @@
 
 import csv
 import json
+import os
+import subprocess
+import sys
 
 import pytest
+from conftest import BUILD
 
 torch = pytest.importorskip("torch")
 
-from sonde.torch.compile_check import _reference, _watch  # noqa: E402
+from sonde.torch.compile_check import _graph_text, _graphs, _reference, _watch  # noqa: E402
 
 PROGRAM = """
 import sys
@@ -108,6 +112,106 @@ def test_values_are_computed_from_what_the_kernel_reads():
         _reference.Evaluation({}, wide=False).of(z)
     with pytest.raises(_reference.Unknown, match="random"):
         _reference.Evaluation(known, wide=False).of(noise)
+
+
+def test_a_buffer_that_nobody_has_written_has_no_content():
+    lines = """
+        buf0 = empty_strided_cpu((4, 8), (8, 1), torch.float32)
+        cpp_fused_0(arg0_1, buf0)
+        buf1 = empty_strided_cpu((4, 8), (8, 1), torch.float32)
+        buf2 = buf1; del buf1  # reuse
+        assert_size_stride(buf2, (4, 8), (8, 1))
+        cpp_fused_1(buf2, buf0)
+        buf3 = reinterpret_tensor(buf2, (32, ), (1, ), 0); del buf2  # reuse
+        cpp_fused_2(buf3, arg0_1)
+    """.split("\n")
+    graph = _graphs.CheckedGraph({}, {}, {}, lines)
+    assert graph.before("buf2", 7) is None
+    assert graph.before("buf0", 7) == "buf0"
+    assert graph.before("buf3", 9) == "buf2"
+    assert graph.before("arg0_1", 9) == "arg0_1"
+
+
+GRAPH = """
+class <lambda>(torch.nn.Module):
+    def forward(self, arg0_1: "f32[4, 2][2, 1]cpu", arg1_1: "f32[2][1]cpu"):
+        # File: /home/me/model.py:12 in forward, code: return torch.sin(x + y)
+        add: "f32[4, 2][2, 1]cpu" = torch.ops.aten.add.Tensor(arg0_1, arg1_1);  arg0_1 = None
+        full: "f32[2]" = torch.ops.aten.full.default([2], -inf, dtype = torch.float32)
+
+        # No stacktrace found for following nodes
+        split = torch.ops.aten.split.Tensor(add, 2)
+        getitem: "f32[2, 2][2, 1]cpu" = split[0];  split = None
+        return (getitem, full)
+"""
+
+
+def test_a_graph_is_made_again_from_its_text():
+    made = _graph_text.graph_module(torch, GRAPH)
+    nodes = {node.name: node for node in made.graph.nodes}
+    assert list(nodes) == ["arg0_1", "arg1_1", "add", "full", "split", "getitem", "output"]
+    assert "model.py" in nodes["add"].meta["stack_trace"]
+    assert nodes["split"].meta["stack_trace"] == ""
+    x, y = torch.randn(4, 2), torch.randn(2)
+    part, full = made(x, y)
+    torch.testing.assert_close(part, (x + y)[:2])
+    assert full.tolist() == [float("-inf")] * 2
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [("x = self._tensor_constant0", "a constant, which is not kept"),
+     ("x = torch.ops.aten.nosuch.default(arg0_1)", "torch has no torch.ops.aten.nosuch"),
+     ("x = torch.ops.aten.sin.default(unknown)", "unknown of the graph is not known"),
+     ("x = (", "the text of the graph cannot be read")],
+)  # fmt: skip
+def test_what_cannot_be_made_again_has_a_reason(line, reason):
+    text = f"class <lambda>(torch.nn.Module):\n    def forward(self, arg0_1):\n        {line}\n"
+    with pytest.raises(_graph_text.NotRead, match=reason):
+        _graph_text.graph_module(torch, text)
+
+
+def offline(folder, tmp_path, *words):
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("SONDE_")}
+    command = [BUILD / "bin" / "sonde", "probe", "compile_check", folder, "-o", tmp_path / "out"]
+    return subprocess.run(
+        [*command, "--python", sys.executable, *words], capture_output=True, text=True,
+        timeout=300, check=False, env={**environment, "SONDE_HOME": str(BUILD)},
+    )  # fmt: skip
+
+
+def test_a_folder_without_graphs_gets_one_line(tmp_path):
+    assert "is no folder" in offline(tmp_path / "none", tmp_path).stderr
+    (tmp_path / "empty" / "fxgraph" / "ab" / "cd").mkdir(parents=True)
+    done = offline(tmp_path / "empty", tmp_path)
+    assert done.returncode == 1 and "holds no graph" in done.stderr
+    (tmp_path / "empty" / "fxgraph" / "ab" / "cd" / "ef").write_bytes(b"cut")
+    done = offline(tmp_path / "empty", tmp_path)
+    assert done.returncode == 1 and done.stdout == ""
+    assert "none of 1 graphs could be checked; 1 of them: the file cannot be read" in done.stderr
+
+
+@pytest.mark.skipif(os.environ.get("SONDE_THOROUGH") != "1", reason="compiles: SONDE_THOROUGH=1")
+@pytest.mark.parametrize(("bug", "status"), [("accuracy", 3), (None, 0)])
+def test_code_of_a_folder_is_checked_without_its_program(tmp_path, bug, status):
+    (tmp_path / "program.py").write_text(PROGRAM.format(bug=bug))
+    subprocess.run(
+        [sys.executable, "program.py"], cwd=tmp_path, check=True, timeout=300,
+        env={**os.environ, "TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "cache")},
+    )  # fmt: skip
+    before = sorted(path.name for path in (tmp_path / "cache").rglob("*"))
+    done = offline(tmp_path / "cache", tmp_path, "--fail-if", "differs")
+    assert done.returncode == status, done.stderr
+    assert "graphs      1, 1 of them checked" in done.stdout
+    assert "random, of the sizes" in done.stdout
+    (path,) = (tmp_path / "out").glob("compile_check_*.csv")
+    with open(path, newline="") as file:
+        rows = list(csv.DictReader(file))
+    wrong = {row["kernel"] for row in rows if row["result"] == "differs"}
+    assert all("relu" in kernel for kernel in wrong) and bool(wrong) == bool(bug)
+    assert any(row["result"] == "agrees" for row in rows)
+    assert all("program.py(" in row["lines"] for row in rows if row["result"] == "differs")
+    assert before == sorted(path.name for path in (tmp_path / "cache").rglob("*")), "it only reads"
 
 
 def test_arguments_of_a_call():

@@ -1,5 +1,6 @@
 """A torch that the adapter does not know: its headers are asked, or names and times remain."""
 
+import importlib.util
 import json
 import os
 import shutil
@@ -10,6 +11,8 @@ from pathlib import Path
 import capture_reader
 import pytest
 from conftest import BUILD
+from sonde import _seams, doctor
+from sonde._inject import _hosts
 
 torch = pytest.importorskip("torch")
 
@@ -87,6 +90,23 @@ def test_doctor_says_so(tmp_path, no_compiler):
 
 
 @pytest.mark.skipif(shutil.which("g++") is None, reason="needs a compiler")
+def test_doctor_looks_up_the_places_in_the_compiler(tmp_path, monkeypatch):
+    (torch_seams,) = (host for host in _hosts.HOSTS if host.package == "torch")
+    folder = Path(torch.__file__).parents[1]
+    assert all(_seams.missing(seam, str(folder)) == [] for seam in torch_seams.seams())
+    made = tmp_path / "torch" / "_inductor"
+    made.mkdir(parents=True)
+    (made.parent / "__init__.py").write_text("")
+    (made / "compile_fx.py").write_text("def compile_otherwise(): pass\n")
+    spec = importlib.util.spec_from_file_location("torch", made.parent / "__init__.py")
+    monkeypatch.setattr(doctor.importlib.util, "find_spec", {"torch": spec}.get)
+    monkeypatch.setattr(doctor, "_version_of", {"torch": "2.99.0"}.get)
+    (found,) = doctor._hosts()
+    lack = ["torch._inductor.compile_fx.compile_fx"]
+    assert found["missing"]["modules of compiled graphs"] == lack
+    assert found["missing"]["statistics in compiled graphs"] == lack
+
+
 def test_doctor_names_what_was_compiled(tmp_path):
     done = run(tmp_path, ["-m", "sonde.doctor", "--json"])
     checks = {check["name"]: check for check in json.loads(done.stdout)["adapter"]["checks"]}

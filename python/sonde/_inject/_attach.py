@@ -5,7 +5,9 @@ without doing the program's work.
 """
 
 import atexit
+import contextlib
 import functools
+import io
 import os
 import sys
 from typing import Any
@@ -135,6 +137,7 @@ def _attach_dump(module: Any, command: list[str]) -> None:
     """``sonde run --dump-config``: the precision probe follows a server's engine steps, or the
     program's outermost modules."""
     config = os.environ.get("SONDE_DUMP_CONFIG")
+    _report.note("attached", "")
     if config and module.__name__ == "torch" and _checks_kernels(config):
         return
     server = _server_of(command)
@@ -171,6 +174,23 @@ def _checks_kernels(path: str) -> bool:
     os.environ.setdefault("VLLM_DISABLE_COMPILE_CACHE", "1")
     compile_check.watch(config["dump_path"], calls)
     return True
+
+
+def check_dump_config() -> None:
+    """At the end of a process without a framework: whether its configuration would be refused. The
+    launcher reports it where no process was dumped."""
+    config = os.environ.get("SONDE_DUMP_CONFIG")
+    if not config:
+        return
+    from sonde.torch.precision import _config
+
+    try:
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            content = _config.content_of(config)
+            if content.get("task") != "compile_check":
+                _config.check(content)
+    except Exception as problem:  # noqa: BLE001: whatever makes it unusable
+        _report.note("config", str(problem))
 
 
 def _dump_of(module: Any, config: str) -> Any:

@@ -167,6 +167,8 @@ def _note_end_without_framework():
     try:
         command = " ".join(getattr(sys, "orig_argv", None) or sys.argv)
         line = "\t".join(("noframework", str(os.getpid()), " ".join(command.split()))) + "\n"
+        if os.environ.get("SONDE_ATTACH") == "dump":
+            _check_dump_config()
         # The launcher makes and removes the list: no O_CREAT.
         descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
         try:
@@ -175,6 +177,12 @@ def _note_end_without_framework():
             os.close(descriptor)
     except BaseException:
         pass  # only a notice is lost
+
+
+def _check_dump_config():
+    from sonde._inject import _attach as attaching
+
+    attaching.check_dump_config()
 
 
 def _explain_missing_packages():

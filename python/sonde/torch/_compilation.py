@@ -31,6 +31,7 @@ from sonde._seams import Part, Seam
 #: Keys of the metadata begin with this.
 METADATA = "compilation:"
 
+_SINCE = (2, 10)  # of torch, with which it was tried
 _TRACING, _AOT, _INDUCTOR, _NATIVE, _GUARDS = "tracing", "aot", "inductor", "native", "guards"
 # Torch's events of each phase; of those that nest the outer one counts.
 _PHASES = {
@@ -72,11 +73,12 @@ def seams(compilations: "Optional[_Compilations]" = None) -> tuple[Seam, ...]:
         Part("log_graph_break", made.broke_in, optional=True),  # torch before 2.10
     )
     return (
-        Seam("phases of compilation", "torch._dynamo.utils", events, is_extra=True),
+        Seam("phases of compilation", "torch._dynamo.utils", events, _SINCE, is_extra=True),
         Seam(
             "compilations",
             "torch._dynamo.metrics_context",
             (Part("MetricsContext.__exit__", made.measured),),
+            since=_SINCE,
             is_extra=True,
         ),
         Seam("graph breaks", "torch._dynamo.symbolic_convert", breaks, is_extra=True),

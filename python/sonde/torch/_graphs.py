@@ -23,6 +23,7 @@ from sonde.torch._graph_sites import Sources
 #: Keys of the metadata begin with this; the rest is the name of the generated file.
 METADATA = "compiled_graph:"
 
+_SINCE = (2, 10)  # of torch: before, it kept no nodes
 _LEVEL = 1  # of torch's own notes about kernels: nodes of the graph for each call
 _KEPT = 256  # graphs of Dynamo whose backward part may still be compiled
 _LOOKED_AT = 16  # modules of a graph by which it is found in its model
@@ -46,6 +47,23 @@ def table_of(file: str) -> dict[str, Any]:
     return _tables.get(file, {})
 
 
+def tables() -> dict[str, dict[str, Any]]:
+    """All of this process so far."""
+    return dict(_tables)
+
+
+def module_of(table: dict[str, Any], number: int) -> tuple[str, str]:
+    """Path from the model, or the class where it is the model, and class of a table's module."""
+    path, kind, _ = table["modules"][number]
+    return ".".join(part for part in (table["prefix"], path) if part) or kind, kind
+
+
+def lines_of(table: dict[str, Any], site: dict[str, Any]) -> list[str]:
+    """ "model.py(12)" of the operators of a call, that of its module first."""
+    numbers = [*site.get("frames", [])[:1], *site.get("lines", [])]
+    return [f"{table['frames'][number][0]}({table['frames'][number][1]})" for number in numbers]
+
+
 def seams(graphs: "Optional[_Graphs]" = None) -> tuple[Seam, ...]:
     """Graphs as they are compiled or come from a cache."""
     graphs = graphs or _Graphs()
@@ -54,18 +72,21 @@ def seams(graphs: "Optional[_Graphs]" = None) -> tuple[Seam, ...]:
             "modules of compiled graphs",
             "torch._inductor.compile_fx",
             (Part("compile_fx", graphs.dynamo_graph),),
+            since=_SINCE,
             is_extra=True,
         ),
         Seam(
             "nodes of compiled graphs",
             "torch._inductor.graph",
             (Part("GraphLowering.compile_to_module", graphs.generated),),
+            since=_SINCE,
             is_extra=True,
         ),
         Seam(
             "calls of compiled graphs",
             "torch._inductor.output_code",
             (Part("CompiledFxGraph.post_compile", graphs.loaded),),
+            since=_SINCE,
             is_extra=True,
         ),
     )

@@ -1,4 +1,4 @@
-"""What Sonde changes in torch while a program is recorded."""
+"""What Sonde changes in torch while a program is recorded, dumped or checked."""
 
 import types
 
@@ -10,6 +10,8 @@ from sonde.torch import _compiled, _kernels
 def seams() -> "tuple[Seam, ...]":
     """Everything, for looking at only."""
     from sonde._inject import _stand_in, _steps
+    from sonde.torch import _compilation, _graphs, compile_check
+    from sonde.torch.precision import _graph_complete
 
     steps = _steps.StepHooks(types.SimpleNamespace(), lambda: None, lambda: None)
     return (
@@ -18,4 +20,8 @@ def seams() -> "tuple[Seam, ...]":
         *_kernels.seams(),
         *_compiled.seams(),
         *_stand_in.seams(),
+        *_compilation.seams(),
+        *_graphs.seams(),
+        *_graph_complete.seams(),
+        *compile_check.seams(),
     )

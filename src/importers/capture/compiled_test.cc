@@ -98,6 +98,31 @@ TEST_F(CompiledCaptureTest, KernelsAreInTheirModules) {
   EXPECT_EQ(Rows("SELECT count(*) FROM metadata WHERE key LIKE 'compiled_graph%'"), "0\n");
 }
 
+TEST_F(CompiledCaptureTest, WhatTheCompilerRunsIsNoWorkOfTheProgram) {
+  const auto op = [&](uint64_t begin, uint64_t end, const char* name) {
+    c_.Add(1, Range{.begin = begin, .end = end, .name = c_.Name(name)});
+  };
+  op(100, 110, "aten::before");
+  op(130, 135, "aten::fake");
+  op(131, 134, "aten::inside");
+  c_.Add(1, Range{.kind = RecordKind::kUserScope,
+                  .begin = 125,
+                  .end = 140,
+                  .name = c_.Name("bytecode_tracing (dynamo_timed)")});
+  op(141, 144, "aten::trial");
+  c_.Add(1, Range{.kind = RecordKind::kUserScope,
+                  .begin = 120,
+                  .end = 150,
+                  .name = c_.Name("_compile.compile_inner (dynamo_timed)")});
+  op(112, 160, "aten::outer");  // its own time is that without the compiler
+  op(170, 180, "aten::after");
+  at_ = 200;
+  Finish();
+  EXPECT_EQ(Rows("SELECT name, dur FROM device_task ORDER BY ts"),
+            "aten::before 10\naten::outer 18\naten::after 10\n");
+  EXPECT_EQ(Rows("SELECT count(*) FROM slice WHERE name LIKE 'aten::%'"), "6\n");
+}
+
 // Each call of a module is one of the compiled code, however the kernels of two calls meet.
 TEST_F(CompiledCaptureTest, CallsEndWithTheirRegion) {
   c_.Metadata("compiled_graph:cabc.py", kGraph);

@@ -65,10 +65,25 @@ std::string_view OpType(std::string_view name) {
                                                                         : name.substr(colon + 2));
 }
 
+// Torch names the phases of its compiler so. What the compiler runs in them (fake tensors, trials
+// of kernels) is its own work, and none of the program's.
+constexpr std::string_view kCompilerSuffix = " (dynamo_timed)";
+
+std::vector<bool> NamesOfCompiler(const Dictionary& dictionary) {
+  std::vector<bool> found(dictionary.names.size());
+  for (size_t i = 0; i < found.size(); ++i) {
+    found[i] = dictionary.names[i].ends_with(kCompilerSuffix);
+  }
+  return found;
+}
+
 class Collector {
  public:
   Collector(CaptureTrace& trace, const ArgumentTable& arguments)
-      : trace_(trace), arguments_(arguments), cpu_(trace.names.Intern("CPU")) {}
+      : trace_(trace),
+        arguments_(arguments),
+        cpu_(trace.names.Intern("CPU")),
+        of_compiler_(NamesOfCompiler(trace.dictionary)) {}
 
   // The tasks of one thread, in the order of begin; nothing where the thread ran no op.
   void TakeThread(const ThreadStage& stage) {
@@ -79,9 +94,12 @@ class Collector {
       tasks_.push_back({ts, dur, node->slice_id, KindOf(*node), track_});
     };
     for (const Node& node : stage.nodes) {
-      if (node.kind != RecordKind::kOp || node.end == kOpenEnd) continue;
-      const bool is_work = !trace_.IsSharedMemoryCollective(node);
-      own[node.track].Take(node.ts, node.end, &node, is_work, task);
+      const bool is_compiler = IsCompiler(node);
+      if (node.kind != RecordKind::kOp && !is_compiler) continue;
+      if (node.end == kOpenEnd && !is_compiler) continue;
+      const bool is_work = !is_compiler && !trace_.IsSharedMemoryCollective(node);
+      const int64_t end = node.end == kOpenEnd ? std::max(trace_.end_ns, node.ts) : node.end;
+      own[node.track].Take(node.ts, end, &node, is_work, task);
     }
     for (OwnTime<const Node*>& track : own) track.End(task);
     if (tasks_.size() == first) return;
@@ -126,6 +144,11 @@ class Collector {
   size_t size() const { return tasks_.size(); }
 
  private:
+  bool IsCompiler(const Node& node) const {
+    return node.kind == RecordKind::kUserScope && node.name < of_compiler_.size() &&
+           of_compiler_[node.name];
+  }
+
   int32_t KindOf(const Node& node) {
     const int32_t signature = arguments_.SignatureId(node.args);
     const auto [number, is_new] = numbers_.Find(node.name, signature);
@@ -167,6 +190,7 @@ class Collector {
   CaptureTrace& trace_;
   const ArgumentTable& arguments_;
   int32_t cpu_;
+  std::vector<bool> of_compiler_;  // by name id
   std::vector<Task> tasks_;
   std::vector<TaskKindRow> kinds_;
   std::vector<int32_t> streams_;  // thread of each stream

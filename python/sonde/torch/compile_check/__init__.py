@@ -6,6 +6,7 @@ that calls a kernel, ``_table`` writes what was found. No error accumulates from
 next, no second run is needed, and the program goes on with what its kernels computed.
 """
 
-from sonde.torch.compile_check._watch import watch
+from sonde.torch.compile_check._table import process_name
+from sonde.torch.compile_check._watch import seams, watch
 
-__all__ = ["watch"]
+__all__ = ["process_name", "seams", "watch"]

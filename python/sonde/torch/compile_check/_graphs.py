@@ -10,10 +10,14 @@ from dataclasses import dataclass
 from typing import Any, Optional
 
 from sonde._seams import Around, Part, Seam, when_imported
+from sonde.torch._graph_nodes import facts_of
 
+_SINCE = (2, 10)  # of torch
 _KERNEL = re.compile(r"^(cpp_\w+) = async_compile\.cpp_pybinding\(", re.MULTILINE)
 _SIGNATURE = re.compile(r"void\s+kernel\((.*?)\)\s*\{", re.DOTALL)
 _PARAMETER = re.compile(r"(\w+)\s*(?:,|$)")
+_ALLOCATED = re.compile(r"\s*(\w+) = empty_strided")
+_ASIDE = re.compile(r"\s*(?:#|del |assert_)")
 _REUSE = re.compile(r"\s*(\w+) = (?:reinterpret_tensor\()?(\w+)\b.*#\s*reuse")
 
 
@@ -27,12 +31,18 @@ class CheckedGraph:
     roles: dict[str, list[str]]
     lines: list[str]
 
-    def before(self, name: str, line: int) -> str:
-        """The buffer whose content a name has in front of the call in a line."""
+    def before(self, name: str, line: int) -> Optional[str]:
+        """The buffer whose content a name has in front of the call in a line; None where the memory
+        is new: of a value that only this kernel has, a kernel may take over the buffer."""
         for text in reversed(self.lines[: line - 1]):
-            found = _REUSE.match(text)
-            if found is not None and found[1] == name:
-                return found[2]
+            reused = _REUSE.match(text)
+            allocated = _ALLOCATED.match(text)
+            if reused is not None and reused[1] == name:
+                name = reused[2]
+            elif allocated is not None and allocated[1] == name:
+                return None
+            elif not _ASIDE.match(text) and re.search(rf"\b{name}\b", text):
+                return name
         return name
 
 
@@ -47,13 +57,38 @@ class Graphs:
         """From now on."""
         when_imported("torch._inductor.config", _without_cache)
         when_imported("torch._functorch.config", _without_cache)
+        for seam in self.seams():
+            seam.install()
+
+    def seams(self) -> tuple[Seam, ...]:
+        """Code as it is generated."""
         part = Part("GraphLowering.compile_to_module", self._generated)
-        Seam("graphs of compiled code", "torch._inductor.graph", (part,)).install()
+        return (Seam("graphs of compiled code", "torch._inductor.graph", (part,), since=_SINCE),)
 
     def of(self, file: str) -> Optional[CheckedGraph]:
         """None where this process did not compile it."""
         with self._lock:
             return self._graphs.get(file)
+
+    def files(self) -> "list[str]":
+        """In the order of their compilation, the latest last."""
+        with self._lock:
+            return list(self._graphs)
+
+    def share(self, file: str, other: str, text: str) -> None:
+        """Another file has the same calls, of kernels of its own."""
+        with self._lock:
+            known = self._graphs[file]
+            lines = text.split("\n")
+            self._graphs[other] = CheckedGraph(known.nodes, known.buffers, _roles(text), lines)
+
+    def random(self) -> "list[dict[str, str]]":
+        """Operators that draw random numbers, with the module of each."""
+        with self._lock:
+            nodes = [node for graph in self._graphs.values() for node in graph.nodes.values()]
+        facts = [facts_of(node) for node in nodes if is_random(node)]
+        places = {(each.operator, each.modules[-1][0] if each.modules else "") for each in facts}
+        return [{"operator": operator, "module": module} for operator, module in sorted(places)]
 
     def _generated(self, lowering: Any) -> Around:
         module = yield
@@ -66,6 +101,7 @@ class Graphs:
         nodes = {node.name: node for node in graph.nodes}
         made = CheckedGraph(nodes, _buffers(lowering), _roles(text), text.split("\n"))
         with self._lock:
+            self._graphs.pop(file, None)
             self._graphs[file] = made
 
 
@@ -119,6 +155,14 @@ def _origin(buffer: Any) -> Any:
     except (AttributeError, NotImplementedError, TypeError):
         return None
     return last[0] if fits else None
+
+
+def is_random(node: Any) -> bool:
+    """Whether the value differs from call to call."""
+    tags = getattr(node.target, "tags", ())
+    return any(str(tag).endswith("nondeterministic_seeded") for tag in tags) or (
+        "random" in str(node.target) or "seed" in str(node.target)
+    )
 
 
 def _is_pointwise(node: Any) -> bool:

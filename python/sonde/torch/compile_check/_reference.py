@@ -8,6 +8,8 @@ import sys
 from dataclasses import dataclass
 from typing import Any
 
+from sonde.torch.compile_check._graphs import is_random
+
 _DEEPEST = 100  # nodes between a value and those that it is computed from
 # A kernel computes with 32 bits and rounds once, where eager operators round each time; sums are
 # added up in another order. Errors beyond these multiples of the type's rounding are none of it.
@@ -55,7 +57,7 @@ class Evaluation:
             raise Unknown(f"it needs {node.name}, which the kernel does not read")
         if depth > _DEEPEST:
             raise Unknown("it is too far from what the kernel reads")
-        if _is_random(node):
+        if is_random(node):
             raise Unknown(f"{node.name} is random")
         convert = self._torch.fx.map_arg
         args = convert(node.args, lambda each: self._of(each, depth + 1))
@@ -95,13 +97,6 @@ def _shaped(value: Any, node: Any) -> Any:
     if tuple(value.shape) != sizes and value.numel() == expected.numel():
         return value.reshape(sizes)
     return value
-
-
-def _is_random(node: Any) -> bool:
-    tags = getattr(node.target, "tags", ())
-    return any(str(tag).endswith("nondeterministic_seeded") for tag in tags) or (
-        "random" in str(node.target) or "seed" in str(node.target)
-    )
 
 
 def judge(torch: Any, value: Any, eager: Any, wide: Any) -> Judgement:

@@ -7,6 +7,7 @@ from typing import Any, Optional
 from sonde import _report
 from sonde._seams import Around, Part, Seam
 from sonde.torch import _graphs as _tables
+from sonde.torch._graph_nodes import facts_of
 from sonde.torch.compile_check._graphs import CheckedGraph, Graphs
 from sonde.torch.compile_check._reference import Evaluation, Unknown, judge
 from sonde.torch.compile_check._table import Found, Table
@@ -20,31 +21,48 @@ _watched: "list[_Check]" = []
 def watch(folder: str, calls: int = 1) -> None:
     """Checks the first ``calls`` calls of each line from now on; the table goes to ``folder``. Call
     it before anything is compiled. Once a process."""
-    if _watched:
-        return
-    check = _Check(folder, calls)
-    _watched.append(check)
-    _tables.watch()
+    if not _watched:
+        _watched.append(_Check(folder, calls))
+        _tables.watch()
+        _watched[0].install()
+        _watched[0].table.write_at_exit()
+
+
+def start(folder: str) -> "_Check":
+    """For code without its program: the caller finishes the table, and tables of the modules of
+    generated code are left as they are."""
+    check = _Check(folder, 1)
     check.install()
+    return check
+
+
+def seams() -> tuple[Seam, ...]:
+    """Everything, for looking at only."""
+    check = _Check("", 1)
+    return (*check.seams(), *Graphs().seams())
 
 
 class _Check:
+    """``graphs`` that this process compiled; ``table`` of what was found."""
+
     def __init__(self, folder: str, calls: int) -> None:
         self._calls = calls
-        self._graphs = Graphs()
+        self.graphs = Graphs()
         self._counts: dict[tuple[str, int], int] = {}
         self._lock = threading.Lock()
-        self._table = Table(folder)
+        self.table = Table(folder, self.graphs.random)
 
     def install(self) -> None:
         """Before anything is compiled."""
-        self._graphs.install()
-        Seam(
-            "kernels of compiled code, to be checked",
-            "torch._inductor.async_compile",
-            (Part("AsyncCompile.wait", self._loaded),),
-        ).install()
-        self._table.write_at_exit()
+        self.graphs.install()
+        for seam in self.seams():
+            seam.install()
+
+    def seams(self) -> tuple[Seam, ...]:
+        """Generated modules as they are loaded."""
+        part = Part("AsyncCompile.wait", self._loaded)
+        title = "kernels of compiled code, to be checked"
+        return (Seam(title, "torch._inductor.async_compile", (part,)),)
 
     def _loaded(self, _: Any, scope: dict[str, Any], *__: Any) -> Around:
         """A generated module calls ``wait(globals())`` when all its kernels are to be loaded."""
@@ -65,13 +83,13 @@ class _Check:
                 self._counts[place] = count + 1
             looked: Optional[_Call] = None
             try:
-                looked = _Call.begin(self._graphs.of(file), file, line, name, args)
+                looked = _Call.begin(self.graphs.of(file), file, line, name, args)
             except Exception as problem:  # noqa: BLE001: the program must go on without us
                 _report.log(f"compile_check of {name}: {problem!r}", error=True)
             result = kernel(*args)
             if looked is not None:
                 try:
-                    self._table.add(looked.end())
+                    self.table.add(looked.end())
                 except Exception as problem:  # noqa: BLE001: the program must go on without us
                     _report.log(f"compile_check of {name}: {problem!r}", error=True)
             return result
@@ -110,7 +128,7 @@ class _Call:
             is_read = role.startswith("in_") and _memory(value) not in written
             if is_read and value.nbytes <= _MOST_BYTES:
                 held = graph.before(text, line) if role.startswith("in_out") else text
-                node = held if held in graph.nodes else graph.buffers.get(held)
+                node = held if held in graph.nodes else graph.buffers.get(held or "")
                 if node is not None:
                     call._known[node] = value.detach().clone()
             if "out_ptr" in role:
@@ -131,6 +149,8 @@ class _Call:
             return found
         known = {key: each for key, each in self._known.items() if key != found.node}
         node = self._graph.nodes[found.node]
+        frames = facts_of(node).frames
+        found.place = f"{frames[0][0]}({frames[0][1]})" if frames else ""
         try:
             with torch.no_grad(), torch._C._DisableTorchDispatch():
                 eager = Evaluation(known, wide=False).of(node)

@@ -20,6 +20,7 @@ SUMMARY_MODES = ["statistics", "md5", "xor"]
 DATA_MODES = ["all", "input", "output", "forward", "backward"]
 GRAPHS = ["complete"]
 RISK_LEVELS = ["CORE", "FOCUS", "ALL"]
+_SWITCHES = ("async_dump", "extra_info", "dump_enable", "hidden_modules", "weights")
 _MAX_NUMBER = 1000000
 _MAX_NAME = 255  # bytes, of a file
 
@@ -54,6 +55,7 @@ class Config:
     weights: bool = False  # of a server, before they are packed
     requests: Optional[dict] = None  # of a server, see sonde/vllm/_requests.py
     graph: Optional[str] = None  # "complete": also of modules in compiled code
+    graph_backend: str = ""  # what compiles in the place of Inductor
     custom_op_namespaces: "list[str]" = field(default_factory=lambda: ["_C_ascend"])
 
     overflow_nums: int = 1
@@ -134,7 +136,8 @@ def _choice(value: Any, key: str, allowed: "list[str]") -> str:
     return value
 
 
-def _read_file(path: Any) -> dict:
+def content_of(path: Any) -> dict:
+    """Of a file, not yet checked."""
     if not isinstance(path, str):
         raise _errors.refuse("config_path must be a string")
     if not os.path.exists(path):
@@ -166,7 +169,7 @@ def read(
     step: Any = None,
 ) -> Config:
     """Configuration of a file and the arguments that win over it."""
-    content = _read_file(config_path) if config_path else {}
+    content = content_of(config_path) if config_path else {}
     return check(content, task, dump_path, level, step)
 
 
@@ -248,7 +251,7 @@ def _read_common(content: dict, config: Config) -> None:
     config.step = number_list(content.get("step"), "step")
     if content.get("level") is not None:
         config.level = _choice(content["level"], "level", LEVELS)
-    for key in ("async_dump", "extra_info", "dump_enable", "hidden_modules", "weights"):
+    for key in _SWITCHES:
         value = _check_kind(content, key, bool, "a boolean")
         if value is not None:
             setattr(config, key, value)
@@ -266,6 +269,7 @@ def _read_common(content: dict, config: Config) -> None:
         config.custom_op_namespaces = _text_list(content, "custom_op_namespaces")
     if content.get("graph") is not None:
         config.graph = _choice(content["graph"], "graph", GRAPHS)
+    config.graph_backend = _check_kind(content, "graph_backend", str, "a string") or ""
     if content.get("load") is not None:
         config.load = _load.check(content["load"], number_list)
     config.requests = content.get("requests")
@@ -402,6 +406,8 @@ def _check_together(config: Config) -> None:
 def _check_graph(config: Config) -> None:
     """Compiled code gives statistics of its modules, and nothing else."""
     if config.graph is None:
+        if config.graph_backend:
+            raise _errors.refuse('graph_backend needs "graph": "complete"')
         return
     others = {
         f"the task {config.task}": config.task != "statistics",

@@ -14,7 +14,7 @@ import threading
 from typing import Any, Callable, Optional
 
 from sonde._seams import Around, Part, Seam
-from sonde.torch.precision import _errors
+from sonde.torch.precision import _errors, _graph_backend
 from sonde.torch.precision._graph_outputs import (
     STATISTICS,
     Call,
@@ -31,6 +31,7 @@ _HEAD = re.compile(r"([LG])\[['\"](\w+)['\"]\]")
 _STEP = re.compile(r"\.(\w+)|\[['\"]?([^\]'\"]+)['\"]?\]")
 _TORCH = re.compile(r"[/\\]torch[/\\]_(?:dynamo|functorch|inductor|compile)")
 _FRAMES = 40
+_SINCE = (2, 10)  # of torch
 _BEFORE_ROUNDING = "of the value before it is rounded"
 _NO_POSITION = "position unknown"
 _watched: "list[_Watch]" = []
@@ -53,11 +54,13 @@ def seams(watching: "Optional[_Watch]" = None) -> tuple[Seam, ...]:
             "statistics in compiled graphs",
             "torch._inductor.compile_fx",
             (Part("compile_fx", replace=watching.with_statistics),),
+            since=_SINCE,
         ),
         Seam(
             "results of modules in compiled graphs",
             "torch._dynamo.variables.nn_module",
             (Part("UnspecializedNNModuleVariable.call_function", _traced),),
+            since=_SINCE,
             is_extra=True,
         ),
     )
@@ -69,11 +72,14 @@ def _traced(self: Any, *_: Any, **__: Any) -> Around:
 
 
 class _Watch:
-    """``graphs``: how many have statistics; ``service``: which records, if any."""
+    """``graphs``: how many have statistics; ``traced``: how many came from Dynamo; ``service``:
+    which records, if any; ``backend``: what compiles them, if not Inductor."""
 
     def __init__(self) -> None:
         self.graphs = 0
+        self.traced = 0
         self.service: Any = None
+        self.backend = ""
         self._thread = threading.local()
 
     def with_statistics(self, compile_fx: Callable[..., Any]) -> Callable[..., Any]:
@@ -84,9 +90,11 @@ class _Watch:
             if getattr(self._thread, "is_inside", False) or not hasattr(model_, "graph"):
                 return compile_fx(model_, *args, **kwargs)
             plan = self._insert(model_)
+            self.traced += 1
+            compiler = _graph_backend.instead_of(compile_fx, self.backend)
             self._thread.is_inside = True
             try:
-                compiled = compile_fx(model_, *args, **kwargs)
+                compiled = compiler(model_, *args, **kwargs)
             finally:
                 self._thread.is_inside = False
             return compiled if plan is None else self._read(compiled, plan)

@@ -18,7 +18,7 @@ TASKS = (*OF_REFERENCE, "overflow_check", "nan_watch")
 COMMON = (
     *("task", "dump_path", "rank", "step", "level", "async_dump", "async_dump_limit_mb"),
     *("extra_info", "hidden_modules", "precision", "risk_level", "dump_enable", "weights"),
-    *("custom_op_namespaces", "load", "requests", "graph"),
+    *("custom_op_namespaces", "load", "requests", "graph", "graph_backend"),
 )
 OF_TASKS = (
     *("scope", "list", "tensor_list", "data_mode", "summary_mode", "slice", "request_id"),

@@ -7,7 +7,15 @@ import atexit
 import os
 from typing import Any, Optional
 
-from sonde.torch.precision import _compiler, _config, _errors, _graph_complete, _unmatched
+from sonde.torch.precision import (
+    _compiler,
+    _config,
+    _errors,
+    _graph_backend,
+    _graph_complete,
+    _graph_report,
+    _unmatched,
+)
 from sonde.torch.precision._apis import Apis
 from sonde.torch.precision._collector import Collector
 from sonde.torch.precision._errors import ProbeError
@@ -66,8 +74,7 @@ class Service(_errors.Loud):
         self.apis.use(self.collector)
         self.modules.collector = self.collector
         if config.graph == "complete":
-            self.modules.has_graphs = True
-            _graph_complete.watch().service = self
+            self._watch_graphs(config)
         if config.level in WITH_APIS:
             self.apis.install()
             self.apis.add_listed_customs()
@@ -76,6 +83,15 @@ class Service(_errors.Loud):
             self.apis.switch(False)
         atexit.register(self._at_exit)
         os.register_at_fork(after_in_child=self._in_child)
+
+    def _watch_graphs(self, config: _config.Config) -> None:
+        self.modules.has_graphs = True
+        watching = _graph_complete.watch()
+        watching.service = self
+        if config.graph_backend:
+            _graph_backend.check(config.graph_backend)
+            watching.backend = config.graph_backend
+            _graph_report.write_at_exit(config.dump_path or "", lambda: watching.traced)
 
     @property
     def step_number(self) -> int:

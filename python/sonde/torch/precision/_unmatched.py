@@ -4,6 +4,7 @@ Without it a misspelt name or a step too far gives an empty dump that nothing ex
 """
 
 import difflib
+import os
 from typing import Optional, Protocol
 
 from sonde.torch.precision import _errors
@@ -68,7 +69,8 @@ def report(service: Ended) -> None:
     if is_recorded and config.level != "debug":
         _warn_of_names(service)
     _warn_of_namespaces(service)
-    if is_recorded and config.graph is not None and service.graphs == 0:
+    is_eager = os.environ.get("TORCH_COMPILE_DISABLE") == "1"  # nothing is to be compiled
+    if is_recorded and config.graph is not None and service.graphs == 0 and not is_eager:
         _errors.warning(
             f'"graph": "{config.graph}": torch compiled no graph with modules by Inductor after '
             "the debugger was made; the modules that Python called are recorded"
