@@ -12,6 +12,7 @@ Command ClusterReduceCommand();
 Command ClusterShuffleCommand();
 Command CompareCommand();
 Command DoctorCommand();
+Command LakeCommand();
 Command ProbeCommand();
 Command QueryCommand();
 Command ViewCommand();
@@ -21,7 +22,8 @@ std::vector<Command> AllCommands() {
       RunCommand(),        AnalyseCommand(),        ClusterCommand(),
       ClusterMapCommand(), ClusterShuffleCommand(), ClusterReduceCommand(),
       CompareCommand(),    AdvisorCommand(),        DoctorCommand(),
-      ProbeCommand(),      QueryCommand(),          ViewCommand(),
+      ProbeCommand(),      QueryCommand(),          LakeCommand(),
+      ViewCommand(),
   };
 }
 
