@@ -8,6 +8,7 @@
 #include "base/files.h"
 #include "base/host/parallel.h"
 #include "base/strings.h"
+#include "cli/buckets.h"
 #include "cli/command.h"
 #include "cli/job_notices.h"
 #include "job/job.h"
@@ -29,15 +30,39 @@ std::string Counted(size_t count, std::string_view what) {
   return Concat(std::to_string(count), " ", what, count == 1 ? "" : "s");
 }
 
-Result<int> AddToLake(const LakeOptions& options) {
+// Recordings in buckets are copied, and keep the name of their folder.
+Status GetSources(BucketPaths& paths, LakeOptions& options) {
+  for (std::string& source : options.sources) {
+    if (IsBucket(source) && options.run.empty()) {
+      options.run = std::string(base::BaseName(source));
+    }
+    SONDE_RETURN_IF_ERROR(paths.Read(source));
+  }
+  return {};
+}
+
+Result<int> AddToLake(const Context& context, LakeOptions options) {
+  BucketPaths paths(context);
+  SONDE_RETURN_IF_ERROR(GetSources(paths, options));
   SONDE_ASSIGN_OR_RETURN(const job::Job found, job::FindWholeJob(options.sources));
   NotifyOfJob(found);
-  SONDE_ASSIGN_OR_RETURN(const job::LakeAdded added,
-                         job::AddToLake(found, options.folder, options.run,
-                                        {.threads = base::AvailableThreads(),
-                                         .notify = PrintNotice,
-                                         .complain = PrintError,
-                                         .shows_progress = true}));
+  job::LakeTarget target{.folder = WithoutFileScheme(options.folder), .run = options.run};
+  std::unique_ptr<Bucket> bucket;
+  if (IsBucket(options.folder)) {
+    SONDE_ASSIGN_OR_RETURN(bucket, Bucket::Open(context, options.folder));
+    SONDE_RETURN_IF_ERROR(bucket->GetToChange(kLakeCatalog));
+    target.folder = bucket->folder();
+    target.place = options.folder;
+  }
+  SONDE_ASSIGN_OR_RETURN(job::LakeAdded added, job::AddToLake(found, target,
+                                                              {.threads = base::AvailableThreads(),
+                                                               .notify = PrintNotice,
+                                                               .complain = PrintError,
+                                                               .shows_progress = true}));
+  if (bucket != nullptr && !added.files.empty()) {
+    added.files.emplace_back(kLakeCatalog);  // the last: it shows the others
+    SONDE_RETURN_IF_ERROR(bucket->Put(added.files));
+  }
   PrintText(Concat(
       options.folder, ": ", Counted(added.added, "trace"), " added",
       added.was_there > 0 ? Concat(", ", std::to_string(added.was_there), " there already") : "",
@@ -45,8 +70,15 @@ Result<int> AddToLake(const LakeOptions& options) {
   return added.is_whole ? kExitOk : kExitFailure;
 }
 
-Result<int> ListLake(const LakeOptions& options) {
-  SONDE_ASSIGN_OR_RETURN(const auto runs, store::ListLake(options.folder));
+Result<std::vector<store::LakeRun>> RunsOf(const Context& context, const std::string& place) {
+  if (!IsBucket(place)) return store::ListLake(WithoutFileScheme(place));
+  SONDE_ASSIGN_OR_RETURN(const auto bucket, Bucket::Open(context, place));
+  SONDE_RETURN_IF_ERROR(bucket->Get({{kLakeCatalog, -1}}));
+  return store::ListLake(bucket->folder());
+}
+
+Result<int> ListLake(const Context& context, const LakeOptions& options) {
+  SONDE_ASSIGN_OR_RETURN(const auto runs, RunsOf(context, options.folder));
   if (runs.empty()) {
     PrintText(Concat(options.folder, ": no runs\n"));
     return kExitOk;
@@ -79,17 +111,18 @@ CommandAction DeclareAdd(CLI::App& app) {
   auto options = std::make_shared<LakeOptions>();
   app.add_option("RUN", options->sources, "Recordings, or folders with those of many ranks")
       ->required();
-  app.add_option("--to", options->folder, "Folder of the lake; made where there is none")
+  app.add_option("--to", options->folder,
+                 "Folder of the lake, or s3://BUCKET/NAME; made where there is none")
       ->required();
   app.add_option("--run", options->run,
                  "Name of the run (default: of the folder that its recordings lie in)");
-  return [options](const Context&) { return AddToLake(*options); };
+  return [options](const Context& context) { return AddToLake(context, *options); };
 }
 
 CommandAction DeclareList(CLI::App& app) {
   auto options = std::make_shared<LakeOptions>();
-  app.add_option("LAKE", options->folder, "Folder of the lake")->required();
-  return [options](const Context&) { return ListLake(*options); };
+  app.add_option("LAKE", options->folder, "Folder of the lake, or s3://BUCKET/NAME")->required();
+  return [options](const Context& context) { return ListLake(context, *options); };
 }
 
 std::vector<Command> LakeCommands() {

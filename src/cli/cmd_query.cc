@@ -12,6 +12,7 @@
 #include "base/files.h"
 #include "base/host/parallel.h"
 #include "base/strings.h"
+#include "cli/buckets.h"
 #include "cli/command.h"
 #include "cli/job_notices.h"
 #include "cli/line_editor.h"
@@ -284,7 +285,7 @@ Status PrintSchema(const QueryOptions& options) {
   return Status::Ok();
 }
 
-Result<int> RunQuery(const Context& context, const QueryOptions& options) {
+Result<int> QueryPath(const Context& context, const QueryOptions& options) {
   if (options.schema) {
     SONDE_RETURN_IF_ERROR(PrintSchema(options));
     return kExitOk;
@@ -309,11 +310,22 @@ Result<int> RunQuery(const Context& context, const QueryOptions& options) {
   return *is_whole ? kExitOk : kExitFailure;
 }
 
+Result<int> RunQuery(const Context& context, QueryOptions options) {
+  options.path = WithoutFileScheme(options.path);
+  if (!IsBucket(options.path)) return QueryPath(context, options);
+  if (options.sql.empty()) return WrongUsage(context, "what lies in a bucket needs SQL");
+  SONDE_ASSIGN_OR_RETURN(const auto bucket, Bucket::Open(context, options.path));
+  SONDE_RETURN_IF_ERROR(GetForStatement(*bucket, options.sql, options.statements));
+  options.path = bucket->folder();
+  return QueryPath(context, options);
+}
+
 CommandAction DeclareQuery(CLI::App& app) {
   auto options = std::make_shared<QueryOptions>();
   app.add_option(
       "PATH", options->path,
-      "A trace file, a span folder, a store file (trace.duckdb), or a folder of several ranks");
+      "A trace file, a span folder, a store file (trace.duckdb), a folder of several ranks, or a "
+      "lake; on this machine or in a bucket (s3://BUCKET/NAME)");
   app.add_option("SQL", options->sql, "One statement (default: a prompt for statements)");
   app.add_option("--format", options->format,
                  "Format of the result; csv puts \"'\" before texts that a spreadsheet would "

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cstdio>
 #include <map>
+#include <memory>
+#include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -52,9 +55,9 @@ class LakeAdder {
  public:
   LakeAdder(const Job& job, const OpenOptions& options) : job_(job), options_(options) {}
 
-  Result<LakeAdded> Run(const std::string& folder, const std::string& run) {
-    SONDE_ASSIGN_OR_RETURN(writer_, store::LakeWriter::Open(folder));
-    SONDE_RETURN_IF_ERROR(Name(run));
+  Result<LakeAdded> Run(const LakeTarget& target) {
+    SONDE_ASSIGN_OR_RETURN(writer_, store::LakeWriter::Open(target.folder, target.place));
+    SONDE_RETURN_IF_ERROR(Name(target.run));
     SONDE_RETURN_IF_ERROR(writer_->Register(traces_));
     std::vector<size_t> missing;
     for (size_t i = 0; i < traces_.size(); ++i) {
@@ -137,7 +140,8 @@ class LakeAdder {
           }
           return writer_->Write(file, keys);
         }));
-    SONDE_RETURN_IF_ERROR(writer_->Commit());
+    SONDE_ASSIGN_OR_RETURN(const auto paths, writer_->Commit());
+    added_.files.insert(added_.files.end(), paths.begin(), paths.end());
     for (const store::StoreFile& file : opened->files) added_.added += file.traces.size();
     return {};
   }
@@ -152,9 +156,8 @@ class LakeAdder {
 
 }  // namespace
 
-Result<LakeAdded> AddToLake(const Job& job, const std::string& folder, const std::string& run,
-                            const OpenOptions& options) {
-  return LakeAdder(job, options).Run(folder, run);
+Result<LakeAdded> AddToLake(const Job& job, const LakeTarget& target, const OpenOptions& options) {
+  return LakeAdder(job, options).Run(target);
 }
 
 }  // namespace sonde::job

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/status.h"
 #include "job/job.h"
@@ -16,13 +17,17 @@
 namespace sonde::job {
 
 struct LakeAdded {
-  size_t added = 0;      // traces
-  size_t was_there = 0;  // with the same content
-  bool is_whole = true;  // all traces of the job are there now
+  size_t added = 0;                     // traces
+  size_t was_there = 0;                 // with the same content
+  bool is_whole = true;                 // all traces of the job are there now
+  std::vector<std::string> files = {};  // new ones, by their path in the folder
 };
 
-// `run`: a name for the runs of the job, or empty.
-Result<LakeAdded> AddToLake(const Job& job, const std::string& folder, const std::string& run,
-                            const OpenOptions& options);
+struct LakeTarget {
+  std::string folder;
+  std::string place = {};  // where the folder will be copied to, or empty
+  std::string run = {};    // a name for the runs of the job, or empty
+};
+Result<LakeAdded> AddToLake(const Job& job, const LakeTarget& target, const OpenOptions& options);
 
 }  // namespace sonde::job

@@ -62,10 +62,22 @@ Result<std::vector<LakeRun>> ListLake(const std::string& folder);
 Result<std::unique_ptr<JointStore>> OpenLake(const std::string& folder,
                                              const JointOptions& options);
 
+// A data file, for lakes whose files have to be brought here first.
+struct LakeFile {
+  std::string path;  // in the folder of the lake
+  int64_t bytes = 0;
+};
+// Those of the tables that the statement names and whose run and rank fulfil `condition` ("": all).
+// For "" the first one of each table, which OpenLake needs.
+Result<std::vector<LakeFile>> LakeFiles(const std::string& folder, const std::string& sql,
+                                        const std::string& condition);
+
 class LakeWriter {
  public:
-  // Makes the folder and an empty catalogue where there is none.
-  static Result<std::unique_ptr<LakeWriter>> Open(const std::string& folder);
+  // Makes the folder and an empty catalogue where there is none. `place`: where other programs
+  // will find the files, "": in the folder.
+  static Result<std::unique_ptr<LakeWriter>> Open(const std::string& folder,
+                                                  const std::string& place = {});
 
   // Gives numbers to traces and runs. A rank that the run has already with other content is
   // kAlreadyExists.
@@ -73,8 +85,8 @@ class LakeWriter {
   // Writes the rows of a store or pack. Its labels are the numbers in the lake; `keys`: of its
   // traces, in their order.
   Status Write(const StoreFile& file, std::span<const std::string> keys);
-  // What was written counts from here on.
-  Status Commit();
+  // What was written counts from here on; its files, by their path in the folder.
+  Result<std::vector<std::string>> Commit();
 
  private:
   struct Written {  // a file

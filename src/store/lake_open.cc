@@ -93,6 +93,44 @@ Result<std::unique_ptr<JointStore>> OpenLake(const std::string& folder,
                           JointStore::Columns::kLeading, options);
 }
 
+Result<std::vector<LakeFile>> LakeFiles(const std::string& folder, const std::string& sql,
+                                        const std::string& condition) {
+  internal::Database database;
+  SONDE_RETURN_IF_ERROR(
+      internal::OpenInto(":memory:", internal::Use::kUnlocked, {.threads = 1}, database));
+  SONDE_ASSIGN_OR_RETURN(const auto connection, internal::Connect(database));
+  SONDE_RETURN_IF_ERROR(internal::AttachLake(*connection, base::AbsolutePath(folder)));
+  // The condition is of a user's statement: it reaches no file.
+  SONDE_RETURN_IF_ERROR(internal::LimitStatements(*connection, 0, /*reads_files=*/false));
+  SONDE_ASSIGN_OR_RETURN(const auto tables, internal::ReadLakeTables(database));
+  const std::string text = base::ToLower(sql);
+  std::string names = "''";
+  for (const LakeTable& table : tables) {
+    if (sql.empty() || HasWord(text, table.name)) names += Concat(", ", SqlText(table.name));
+  }
+  const std::string only_first =
+      sql.empty() ? " QUALIFY row_number() OVER (PARTITION BY table_id ORDER BY data_file_id) = 1"
+                  : "";
+  SONDE_ASSIGN_OR_RETURN(
+      const ResultTable found,
+      internal::Query(
+          database,
+          Concat("SELECT path, bytes FROM (SELECT table_name || '/' || f.path AS path, "
+                 "f.file_size_bytes AS bytes, f.data_file_id, f.table_id, (SELECT "
+                 "partition_value::INTEGER FROM lake_.ducklake_file_partition_value p WHERE "
+                 "p.data_file_id = f.data_file_id AND partition_key_index = 0) AS run, (SELECT "
+                 "partition_value::INTEGER FROM lake_.ducklake_file_partition_value p WHERE "
+                 "p.data_file_id = f.data_file_id AND partition_key_index = 1) AS rank FROM "
+                 "lake_.ducklake_data_file f JOIN lake_.ducklake_table t USING (table_id) WHERE "
+                 "f.end_snapshot IS NULL AND t.table_name IN (",
+                 names, ")) WHERE ", condition.empty() ? "true" : condition, only_first)));
+  std::vector<LakeFile> files;
+  for (size_t row = 0; row < found.rows(); ++row) {
+    files.push_back({found.Text(0, row), found.Int(1, row)});
+  }
+  return files;
+}
+
 Result<std::vector<LakeRun>> ListLake(const std::string& folder) {
   internal::Database database;
   SONDE_RETURN_IF_ERROR(

@@ -153,12 +153,19 @@ INSERT INTO ducklake_snapshot SELECT snapshot_id + 1, now(), schema_version, nex
 
 }  // namespace
 
-Result<std::unique_ptr<LakeWriter>> LakeWriter::Open(const std::string& folder) {
+Result<std::unique_ptr<LakeWriter>> LakeWriter::Open(const std::string& folder,
+                                                     const std::string& place) {
   std::unique_ptr<LakeWriter> writer(new LakeWriter(base::AbsolutePath(folder)));
   SONDE_RETURN_IF_ERROR(internal::CheckLakeFolder(writer->folder_));
   SONDE_RETURN_IF_ERROR(base::MakeDirectories(writer->folder_));
-  const auto nothing = [](Database&, Connection&) -> Result<bool> { return false; };
-  SONDE_RETURN_IF_ERROR(internal::EditLake(writer->folder_, nothing));
+  const auto set_place = [&](Database&, Connection& connection) -> Result<bool> {
+    if (place.empty()) return false;
+    SONDE_RETURN_IF_ERROR(
+        connection.Execute(Concat("UPDATE ducklake_metadata SET value = ", SqlText(place + "/"),
+                                  " WHERE key = 'data_path'")));
+    return true;
+  };
+  SONDE_RETURN_IF_ERROR(internal::EditLake(writer->folder_, set_place));
   return writer;
 }
 
@@ -232,8 +239,9 @@ Status LakeWriter::Write(const StoreFile& file, std::span<const std::string> key
   return {};
 }
 
-Status LakeWriter::Commit() {
-  if (faults_.empty()) return {};
+Result<std::vector<std::string>> LakeWriter::Commit() {
+  std::vector<std::string> paths;
+  if (faults_.empty()) return paths;
   std::string traces;
   for (const auto& [trace, faults] : faults_) {
     traces += Concat(traces.empty() ? "(" : ", (", std::to_string(trace), ", ",
@@ -270,9 +278,10 @@ Status LakeWriter::Commit() {
         return true;
       });
   SONDE_RETURN_IF_ERROR(committed);
+  for (const Written& file : files_) paths.push_back(Concat(file.table, "/", file.path));
   files_.clear();
   faults_.clear();
-  return {};
+  return paths;
 }
 
 }  // namespace sonde::store

@@ -93,6 +93,7 @@ def test_a_second_call_changes_nothing(copied, own, shared_data):
     assert before == {path: path.stat().st_mtime_ns for path in copied.rglob("*") if path.is_file()}
 
 
+@thorough
 def test_list_names_runs(lake, own):
     listed = run(own, "lake", "list", lake).stdout.splitlines()
     assert re.fullmatch(r"run +name +ranks +traces +rows +size", listed[0])
@@ -195,6 +196,7 @@ def test_the_guards_of_statements_hold(copied, own, tmp_path):
     assert "second" in refused(run(own, "query", copied, slow, "--max-seconds", "1"))
 
 
+@thorough
 def test_a_rank_with_other_content_is_refused(copied, own, shared_data, tmp_path):
     """Rank 1 under the number of rank 0."""
     one = sorted((shared_data / EIGHT).iterdir())[1]
@@ -279,11 +281,12 @@ def test_two_writers_at_once(own, shared_data, tmp_path):
     assert csv(own, lake, "SELECT count(*), count(DISTINCT trace) FROM trace").endswith("8,8\n")
 
 
+@thorough
 def test_a_writer_that_is_killed_is_taken_up(own, shared_data, tmp_path):
     """Whatever was written by then, there are all ranks or none, and the next call goes on."""
     words = [SONDE, "lake", "add", shared_data / EIGHT, "--to", tmp_path / "lake"]
     kills = 0
-    for files in (1, 20, 60, 120) if THOROUGH else (20,):
+    for files in (1, 20, 60, 120):
         process = subprocess.Popen(
             words, env=own, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
