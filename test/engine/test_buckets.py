@@ -1,5 +1,5 @@
 """Object storage: a lake, recordings, parts and results in buckets of a server on this machine. A
-proxy before it lets some requests fail. `make test` takes a part, `make test-engine` all."""
+proxy before it lets some requests fail. `make test-engine` runs them."""
 
 import http.client
 import http.server
@@ -13,7 +13,7 @@ from cluster_modes import EIGHT, contents
 from conftest import SONDE, free_port, wait_for_port
 
 THOROUGH = os.environ.get("SONDE_THOROUGH") == "1"
-thorough = pytest.mark.skipif(not THOROUGH, reason="with SONDE_THOROUGH=1: make test-engine")
+pytestmark = pytest.mark.skipif(not THOROUGH, reason="with SONDE_THOROUGH=1: make test-engine")
 SECRET = "wJalrXUtnFEMIK7MDENGbPxRfiCYEXAMPLEKEY"
 KERNELS = (
     "SELECT rank, name, count(*) AS calls, sum(dur)::BIGINT AS ns FROM device_task {where} "
@@ -165,7 +165,6 @@ def test_a_lake_in_a_bucket(lake, own, proxy, shared_data):
     assert proxy.failed > 3
 
 
-@thorough
 def test_a_lake_in_a_bucket_is_that_of_a_folder(lake, own, shared_data):
     whole = KERNELS.format(where="")
     ours = done(own, "query", lake, whole, "--format", "csv")
@@ -175,7 +174,6 @@ def test_a_lake_in_a_bucket_is_that_of_a_folder(lake, own, shared_data):
     assert again == f"{lake}: 0 traces added, 8 there already\n"
 
 
-@thorough
 def test_what_cannot_be_is_one_line(lake, own, proxy, python, shared_data, tmp_path):
     without = {k: v for k, v in own.items() if not k.startswith(("AWS_ACCESS", "AWS_SECRET"))}
     assert "there are no credentials" in refused(run(without, "lake", "list", lake))
@@ -197,7 +195,6 @@ def test_what_cannot_be_is_one_line(lake, own, proxy, python, shared_data, tmp_p
         proxy.forbids = False
 
 
-@thorough
 def test_an_object_that_is_cut_off_is_named(own, python, lake, tmp_path):
     folder = copied(own, python, "get", lake, tmp_path / "lake")
     (file,) = folder.glob("device_task/run=0/rank=5/*.parquet")
@@ -209,7 +206,6 @@ def test_an_object_that_is_cut_off_is_named(own, python, lake, tmp_path):
     done(own, "query", cut, KERNELS.format(where="WHERE rank = 4"))
 
 
-@thorough
 def test_recordings_parts_and_results_in_buckets(own, python, shared_data, tmp_path):
     copied(own, python, "put", "s3://bucket/run", shared_data / EIGHT)
     one = tmp_path / "one"

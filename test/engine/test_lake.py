@@ -212,6 +212,7 @@ def test_a_rank_with_other_content_is_refused(copied, own, shared_data, tmp_path
     assert counts.splitlines()[1:] == ["0,8,8", "1,1,1"]
 
 
+@thorough
 def test_what_is_no_lake_is_one_line(copied, own, tmp_path, python):
     empty = tmp_path / "empty"
     empty.mkdir()
