@@ -44,7 +44,7 @@ setup-mindspore: ## Install a MindSpore for the CPU, with which `make test` test
 	@setup/python.sh mindspore >/dev/null
 
 .PHONY: setup-engine
-setup-engine: ## Install Ray and Dask, with which `make test` tests `sonde cluster --engine` too; quick when they are there
+setup-engine: ## Install Ray, Dask, DuckDB and a server of buckets, with which `make test` tests `--engine` and lakes, too; quick when they are there
 	@setup/python.sh engine >/dev/null
 
 # What the release preset is linked with, so that it starts on older machines, too.
@@ -188,7 +188,7 @@ test-graph-faults: build ## Plant faults in torch's compiler, and count which `s
 	  $$(setup/python.sh vllm) test/graph/count_faults.py build/graph build/$(PRESET)/bin/sonde families
 
 .PHONY: test-engine
-test-engine: build ## Run every mode of `sonde cluster` on Ray and Dask, with workers killed on the way (a sample is in `make test`)
+test-engine: build ## Run every mode of `sonde cluster` on Ray and Dask, with workers killed on the way, and all tests of lakes and buckets (a sample is in `make test`)
 	@SONDE_THOROUGH=1 SONDE_ENGINE_PYTHON=$$(setup/python.sh engine) $(PYTHON_TEST) -m pytest -q -o addopts=-ra test/engine
 
 .PHONY: test-torch-versions

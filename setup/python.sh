@@ -12,7 +12,7 @@
 #           requirements-vllm.txt; with --if-there nothing is made, and nothing printed where there is none
 #   mindspore  a MindSpore for the CPU: $SONDE_MINDSPORE_PYTHON, or python3 where that has one, else the environment of
 #           requirements-mindspore.txt; --if-there as above
-#   engine  Ray and Dask: $SONDE_ENGINE_PYTHON, or the environment of requirements-engine.txt; --if-there as above
+#   engine  Ray, Dask, and readers and a server for lakes: $SONDE_ENGINE_PYTHON, or the environment of requirements-engine.txt; --if-there as above
 #   tensorboard  the graph viewer of requirements-tensorboard.txt
 #   bench   the rivals of requirements-bench.txt
 source "$(dirname "$0")/common.sh"
@@ -183,7 +183,7 @@ engine_python() {
   if [ "${1:-}" = --if-there ] && [ ! -e "$cache_dir/venv-engine-$(digest "$requirements")/complete" ]; then
     return
   fi
-  environment engine "$requirements" 1 "Ray and Dask: 90 MB to load, 300 MB on disk, some 30 seconds"
+  environment engine "$requirements" 1 "Ray, Dask, DuckDB, pyarrow, moto: 900 MB on disk, 1 to 2 minutes"
 }
 
 case "${1:-}" in

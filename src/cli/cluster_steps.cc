@@ -5,6 +5,7 @@
 
 #include "base/files.h"
 #include "base/strings.h"
+#include "cli/buckets.h"
 #include "cli/cluster_options.h"
 #include "cli/cluster_run.h"
 #include "cli/command.h"
@@ -184,7 +185,17 @@ template <class Add, class Action>
 CommandAction DeclareStep(CLI::App& app, const Add& add, const Action& action) {
   auto options = std::make_shared<ClusterStepOptions>();
   add(app, *options);
-  return [options, action](const Context&) -> Result<int> { return action(*options); };
+  return [options, action](const Context& context) -> Result<int> {
+    ClusterStepOptions own = *options;
+    BucketPaths paths(context);
+    for (std::string& source : own.sources) SONDE_RETURN_IF_ERROR(paths.Read(source));
+    SONDE_RETURN_IF_ERROR(paths.Read(own.waits));
+    SONDE_RETURN_IF_ERROR(paths.Read(own.cluster.base_path));
+    SONDE_RETURN_IF_ERROR(paths.Write(own.cluster.output, /*goes_on=*/true));
+    const Result<int> done = action(own);
+    if (done.ok()) SONDE_RETURN_IF_ERROR(paths.Put());
+    return done;
+  };
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "base/files.h"
 #include "base/host/json_writer.h"
 #include "base/strings.h"
+#include "cli/buckets.h"
 #include "cli/cluster_options.h"
 #include "cli/cluster_run.h"
 #include "cli/command.h"
@@ -265,7 +266,20 @@ Result<int> Cluster(const Context& context, const ClusterOptions& options) {
 CommandAction DeclareCluster(CLI::App& app) {
   auto options = std::make_shared<ClusterOptions>();
   AddClusterOptions(app, *options);
-  return [options](const Context& context) -> Result<int> { return Cluster(context, *options); };
+  return [options](const Context& context) -> Result<int> {
+    ClusterOptions own = *options;
+    if (IsBucket(own.path) && own.output.empty()) {
+      return WrongUsage(context, "-d names a bucket: -o must say where results go");
+    }
+    BucketPaths paths(context);
+    SONDE_RETURN_IF_ERROR(paths.Read(own.path));
+    SONDE_RETURN_IF_ERROR(paths.Read(own.base_path));
+    SONDE_RETURN_IF_ERROR(paths.Write(own.output, /*goes_on=*/false));
+    SONDE_RETURN_IF_ERROR(paths.Write(own.parts_folder, /*goes_on=*/true));
+    const Result<int> done = Cluster(context, own);
+    if (done.ok()) SONDE_RETURN_IF_ERROR(paths.Put());
+    return done;
+  };
 }
 
 }  // namespace

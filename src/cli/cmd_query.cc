@@ -12,6 +12,7 @@
 #include "base/files.h"
 #include "base/host/parallel.h"
 #include "base/strings.h"
+#include "cli/buckets.h"
 #include "cli/command.h"
 #include "cli/job_notices.h"
 #include "cli/line_editor.h"
@@ -26,6 +27,7 @@
 #include "job/results.h"
 #include "recipes/registry.h"
 #include "store/joint.h"
+#include "store/lake.h"
 #include "store/schema.h"
 #include "store/sql_text.h"
 
@@ -55,6 +57,22 @@ bool IsStoreFile(const std::string& path) {
   return base::IsRegularFile(path) && path.ends_with(".duckdb");
 }
 
+// Its runs say whether the data has faults: the tables of all ranks would have to be opened.
+Result<job::OpenedJob> OpenLake(const QueryOptions& options) {
+  SONDE_ASSIGN_OR_RETURN(const auto runs, store::ListLake(options.path));
+  int64_t faulty = 0;
+  for (const store::LakeRun& run : runs) faulty += run.faulty;
+  if (faulty > 0) {
+    PrintNotice(Concat("the data of ", std::to_string(faulty),
+                       " traces has faults; the table import_issue explains them"));
+  }
+  job::OpenedJob opened;
+  store::JointOptions statements = options.statements;
+  statements.threads = base::AvailableThreads();
+  SONDE_ASSIGN_OR_RETURN(opened.store, store::OpenLake(options.path, statements));
+  return opened;
+}
+
 Result<job::OpenedJob> Open(const QueryOptions& options) {
   const std::string& path = options.path;
   const job::OpenOptions opening{.threads = base::AvailableThreads(),
@@ -64,6 +82,7 @@ Result<job::OpenedJob> Open(const QueryOptions& options) {
                                  .is_thrifty = !options.statements.reads_files,
                                  .statements = options.statements};
   if (IsStoreFile(path)) return job::OpenStoreFile(path, opening);
+  if (store::IsLake(path)) return OpenLake(options);
   SONDE_ASSIGN_OR_RETURN(const job::Job found, job::FindWholeJob({path}));
   if (found.traces.size() > 1) PrintNotice(Concat("found in '", path, "': ", job::Counted(found)));
   NotifyOfJob(found);
@@ -266,7 +285,7 @@ Status PrintSchema(const QueryOptions& options) {
   return Status::Ok();
 }
 
-Result<int> RunQuery(const Context& context, const QueryOptions& options) {
+Result<int> QueryPath(const Context& context, const QueryOptions& options) {
   if (options.schema) {
     SONDE_RETURN_IF_ERROR(PrintSchema(options));
     return kExitOk;
@@ -281,19 +300,32 @@ Result<int> RunQuery(const Context& context, const QueryOptions& options) {
   }
   SONDE_ASSIGN_OR_RETURN(const job::OpenedJob opened, Open(options));
   const auto is_whole = std::make_shared<std::atomic<bool>>(opened.is_whole);
-  SONDE_RETURN_IF_ERROR(opened.store->Offer(ResultsOf(opened, options, is_whole)));
-  SONDE_RETURN_IF_ERROR(NotifyOfIssues(*opened.store));
+  if (!store::IsLake(options.path)) {
+    SONDE_RETURN_IF_ERROR(opened.store->Offer(ResultsOf(opened, options, is_whole)));
+    SONDE_RETURN_IF_ERROR(NotifyOfIssues(*opened.store));
+  }
   SONDE_RETURN_IF_ERROR(options.sql.empty() ? Prompt(*opened.store, options)
                                             : RunStatement(*opened.store, options));
   // The numbers of a part must not pass for those of the whole.
   return *is_whole ? kExitOk : kExitFailure;
 }
 
+Result<int> RunQuery(const Context& context, QueryOptions options) {
+  options.path = WithoutFileScheme(options.path);
+  if (!IsBucket(options.path)) return QueryPath(context, options);
+  if (options.sql.empty()) return WrongUsage(context, "what lies in a bucket needs SQL");
+  SONDE_ASSIGN_OR_RETURN(const auto bucket, Bucket::Open(context, options.path));
+  SONDE_RETURN_IF_ERROR(GetForStatement(*bucket, options.sql, options.statements));
+  options.path = bucket->folder();
+  return QueryPath(context, options);
+}
+
 CommandAction DeclareQuery(CLI::App& app) {
   auto options = std::make_shared<QueryOptions>();
   app.add_option(
       "PATH", options->path,
-      "A trace file, a span folder, a store file (trace.duckdb), or a folder of several ranks");
+      "A trace file, a span folder, a store file (trace.duckdb), a folder of several ranks, or a "
+      "lake; on this machine or in a bucket (s3://BUCKET/NAME)");
   app.add_option("SQL", options->sql, "One statement (default: a prompt for statements)");
   app.add_option("--format", options->format,
                  "Format of the result; csv puts \"'\" before texts that a spreadsheet would "

@@ -12,6 +12,7 @@ Command ClusterReduceCommand();
 Command ClusterShuffleCommand();
 Command CompareCommand();
 Command DoctorCommand();
+Command LakeCommand();
 Command ProbeCommand();
 Command ProbeFirstDifferenceCommand();
 Command QueryCommand();
@@ -30,6 +31,7 @@ std::vector<Command> AllCommands() {
       DoctorCommand(),
       ProbeCommand(),
       QueryCommand(),
+      LakeCommand(),
       ViewCommand(),
       ProbeFirstDifferenceCommand(),
   };

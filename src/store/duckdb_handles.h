@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/host/parallel.h"
@@ -26,6 +27,8 @@ struct Database {
   std::unique_ptr<base::TaskGroup> opening;
   Status opened;
   std::vector<std::string> made;  // names of further tables for statements (made_tables.h)
+  // Of a lake that is opened: its tables with rows, and their files as a value of SQL.
+  std::vector<std::pair<std::string, std::string>> lake_tables;
   Database() = default;
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;

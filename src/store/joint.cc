@@ -9,6 +9,7 @@
 #include "base/files.h"
 #include "base/strings.h"
 #include "store/duckdb_handles.h"
+#include "store/lake_catalog.h"
 #include "store/made_tables.h"
 #include "store/open_database.h"
 #include "store/schema.h"
@@ -211,6 +212,8 @@ Result<std::unique_ptr<internal::Database>> internal::OpenJoint(
   if (columns == JointStore::Columns::kOwn) {
     SONDE_RETURN_IF_ERROR(Attach(*connection, files.front(), "store"));
     database->is_attached = true;  // from now on connections see its content
+  } else if (files.size() == 1 && files.front().traces.empty()) {  // OpenLake
+    SONDE_RETURN_IF_ERROR(JoinLake(*database, *connection, files.front().path));
   } else {
     SONDE_RETURN_IF_ERROR(JoinStores(*connection, files, false));
   }
@@ -269,6 +272,14 @@ Status JointStore::WriteParquet(const std::string& sql, const std::string& path)
   return internal::Watched(limits_, nullptr, [&](Cancellation* cancellation) {
     return internal::WriteParquetTo(*database_, sql, path, cancellation);
   });
+}
+
+std::string internal::TraceColumnsSql() {
+  std::string columns;
+  for (const JointColumn& column : kTraceColumns) {
+    columns += Concat(columns.empty() ? "" : ", ", column.name, " ", column.type);
+  }
+  return columns;
 }
 
 std::string JointSchemaText() {

@@ -14,6 +14,7 @@
 #include "base/strings.h"
 #include "store/duckdb_handles.h"
 #include "store/duckdb_statements.h"
+#include "store/lake_catalog.h"
 #include "store/statement_hints.h"
 #include "store/store.h"
 #include "store/user_sql.h"
@@ -131,6 +132,7 @@ class Cursor {
     database_ = &database;
     sql_ = sql;
     SONDE_ASSIGN_OR_RETURN(connection_, internal::Connect(database));
+    SONDE_RETURN_IF_ERROR(internal::NameLakeFiles(*connection_, database, sql));
     if (cancellation_ != nullptr) {
       const std::scoped_lock lock(cancellation_->mutex_);
       if (cancellation_->cancelled_) return Cancelled();
