@@ -275,6 +275,16 @@ std::vector<std::string> WordsOfModeOptions(const ClusterOptions& options, bool 
   return words;
 }
 
+std::vector<std::string*> PathsOfModeOptions(ClusterOptions& options) {
+  std::vector<std::string*> paths;
+  for (const DeclaredOption& declared : DeclaredOptions()) {
+    const auto given = options.of_mode.find(std::string(declared.option->name));
+    const bool is_path = declared.option->kind == cluster::OptionKind::kPath;
+    if (is_path && given != options.of_mode.end()) paths.push_back(&given->second);
+  }
+  return paths;
+}
+
 Result<std::vector<int32_t>> ParseRankList(const std::string& text) {
   std::vector<int32_t> ranks;
   if (text == "all") return ranks;

@@ -57,6 +57,9 @@ std::vector<std::string> WordsOfCluster(const ClusterOptions& options, const std
 // The words that repeat the options of single modes; `of_map`: those of `sonde cluster map` alone.
 std::vector<std::string> WordsOfModeOptions(const ClusterOptions& options, bool of_map);
 
+// The values of options of single modes that are paths, as --bp.
+std::vector<std::string*> PathsOfModeOptions(ClusterOptions& options);
+
 // "all" is the empty list.
 Result<std::vector<int32_t>> ParseRankList(const std::string& text);
 

@@ -190,7 +190,9 @@ CommandAction DeclareStep(CLI::App& app, const Add& add, const Action& action) {
     BucketPaths paths(context);
     for (std::string& source : own.sources) SONDE_RETURN_IF_ERROR(paths.Read(source));
     SONDE_RETURN_IF_ERROR(paths.Read(own.waits));
-    SONDE_RETURN_IF_ERROR(paths.Read(own.cluster.base_path));
+    for (std::string* path : PathsOfModeOptions(own.cluster)) {
+      SONDE_RETURN_IF_ERROR(paths.Read(*path));
+    }
     SONDE_RETURN_IF_ERROR(paths.Write(own.cluster.output, /*goes_on=*/true));
     const Result<int> done = action(own);
     if (done.ok()) SONDE_RETURN_IF_ERROR(paths.Put());

@@ -273,7 +273,7 @@ CommandAction DeclareCluster(CLI::App& app) {
     }
     BucketPaths paths(context);
     SONDE_RETURN_IF_ERROR(paths.Read(own.path));
-    SONDE_RETURN_IF_ERROR(paths.Read(own.base_path));
+    for (std::string* path : PathsOfModeOptions(own)) SONDE_RETURN_IF_ERROR(paths.Read(*path));
     SONDE_RETURN_IF_ERROR(paths.Write(own.output, /*goes_on=*/false));
     SONDE_RETURN_IF_ERROR(paths.Write(own.parts_folder, /*goes_on=*/true));
     const Result<int> done = Cluster(context, own);
