@@ -41,8 +41,9 @@ def listen(
 
     try:
         recorder = _recorder()
-        used = recorder.control_listen(address_of(address, rank), _native.SessionConfig())
+        # Before the address answers: who asks at once is answered, too.
         recorder.control_route("/dump", answer)
+        used = recorder.control_listen(address_of(address, rank), _native.SessionConfig())
         _report.log(f"rank {rank} waits for POST /dump on {used}")
     except (OSError, ValueError, _native.NativeError) as problem:
         _report.log(f"no control address: {problem}", error=True)
