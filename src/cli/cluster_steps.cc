@@ -194,7 +194,7 @@ CommandAction DeclareStep(CLI::App& app, const Add& add, const Action& action) {
       SONDE_RETURN_IF_ERROR(paths.Read(*path));
     }
     SONDE_RETURN_IF_ERROR(paths.Write(own.cluster.output, /*goes_on=*/true));
-    const Result<int> done = action(own);
+    Result<int> done = action(own);
     if (done.ok()) SONDE_RETURN_IF_ERROR(paths.Put());
     return done;
   };

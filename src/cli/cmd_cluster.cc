@@ -276,7 +276,7 @@ CommandAction DeclareCluster(CLI::App& app) {
     for (std::string* path : PathsOfModeOptions(own)) SONDE_RETURN_IF_ERROR(paths.Read(*path));
     SONDE_RETURN_IF_ERROR(paths.Write(own.output, /*goes_on=*/false));
     SONDE_RETURN_IF_ERROR(paths.Write(own.parts_folder, /*goes_on=*/true));
-    const Result<int> done = Cluster(context, own);
+    Result<int> done = Cluster(context, own);
     if (done.ok()) SONDE_RETURN_IF_ERROR(paths.Put());
     return done;
   };

@@ -67,7 +67,7 @@ Status internal::JoinLake(Database& database, Connection& connection, const std:
     }
     SONDE_RETURN_IF_ERROR(connection.Execute(LakeView(table)));
     if (table.has_rows) {
-      database.lake_tables.push_back({table.name, FilesOf(folder, table, "")});
+      database.lake_tables.emplace_back(table.name, FilesOf(folder, table, ""));
     }
   }
   return connection.Execute(Concat("SET allowed_directories = [", SqlText(folder + "/"), "]"));

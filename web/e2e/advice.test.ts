@@ -72,11 +72,18 @@ it.skipIf(data === "")(
 
       await opened.go("view=advice");
       const { rule, slice } = adviceOf("en").find((one) => one.slice !== null)!;
-      const place = page.getByTestId(`advice-${rule}`).getByTestId("advice-evidence").getByRole("button");
-      await place.click();
+      const evidence = page.getByTestId(`advice-${rule}`).getByTestId("advice-evidence");
+      await evidence.getByRole("button", { name: "Show in timeline" }).click();
       await expect.poll(() => page.url()).toContain(`slice=0%3A${slice}`);
       await page.getByTestId("times").waitFor();
       await expect.poll(() => page.url()).not.toContain("view=advice");
+
+      // The statement behind it has the rows that were judged.
+      await opened.go("view=advice");
+      await evidence.getByRole("button", { name: "Show rows" }).click();
+      await expect.poll(() => page.url()).toContain("view=sql");
+      await page.getByTestId("sql-result").waitFor({ timeout: 30_000 });
+      await expect.poll(() => page.getByTestId("sql-result").getAttribute("data-rows")).not.toBe("0");
 
       // A row that shows it leads to its own place.
       await opened.go("view=advice");

@@ -16,7 +16,7 @@ using base::Concat;
 
 // As the shell reads it.
 std::string ShellWord(std::string_view text) {
-  return Concat("'", base::ReplaceAll(std::string(text), "'", "'\\''"), "'");
+  return Concat("'", base::ReplaceAll(text, "'", "'\\''"), "'");
 }
 
 // The list that the operator tuner of CANN reads, as Python writes it; "" without operators.

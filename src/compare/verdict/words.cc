@@ -43,13 +43,13 @@ std::string TextOf(CauseWord cause, recipes::Language language) {
 }
 
 std::string_view TextOf(CauseWord cause) {
-  static const auto kTexts = EnglishOf(kCause, kCauseKeys);
-  return kTexts[static_cast<size_t>(cause)];
+  static const auto texts = EnglishOf(kCause, kCauseKeys);
+  return texts[static_cast<size_t>(cause)];
 }
 
 std::string_view TextOf(Verdict verdict) {
-  static const auto kTexts = EnglishOf(kVerdict, kVerdictKeys);
-  return kTexts[static_cast<size_t>(verdict)];
+  static const auto texts = EnglishOf(kVerdict, kVerdictKeys);
+  return texts[static_cast<size_t>(verdict)];
 }
 
 std::vector<std::pair<std::string, std::string>> WordsOf(recipes::Language language) {

@@ -67,7 +67,7 @@ std::optional<int64_t> NumberOfSplit(std::string_view list, size_t place, int64_
     const auto number = base::ParseInt64(base::Trim(parts[i]));
     if (!number || *number < 0 || *number > rest) return std::nullopt;
     rest -= *number;
-    if (i == place) found = *number;
+    if (i == place) found = number;
   }
   return rest == 0 ? found : std::nullopt;
 }
@@ -136,7 +136,8 @@ class Writer {
     const bool fits = row.count >= 0 && row.count < (int64_t{1} << 56);
     if (fits && element > 0) {
       row.size_bytes = row.count * element;
-      row.kept_bytes = KeptElements(id, row.count) * element;
+      const int64_t kept = KeptElements(id, row.count);
+      row.kept_bytes = kept < 0 ? store::kNone : kept * element;
     }
     row.is_p2p = IsPointToPoint(type) ? 1 : 0;
     const auto peer = stage_.Captured(id, type == "send" ? kTargetRank : kSourceRank);
@@ -163,7 +164,7 @@ class Writer {
     const std::string_view splits = Text(id, kInSplit);
     const std::string_view ranks = Text(id, kGroupRanks);
     if (splits.size() <= 2 || stage_.rank() < 0) return store::kNone;
-    const auto list = base::JsonDocument::Parse(std::string(ranks), "ranks");
+    const auto list = base::JsonDocument::Parse(ranks, "ranks");
     if (!list.ok()) return store::kNone;
     size_t place = 0;
     for (const base::JsonValue rank : list->root().Elements()) {

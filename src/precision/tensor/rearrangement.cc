@@ -88,7 +88,7 @@ std::string AxisText(const Hashes& target, const Hashes& golden, std::string_vie
   if (std::equal(target.rbegin(), target.rend(), golden.begin())) {
     return Concat(name, " in reverse order");
   }
-  const std::string pairs = PairsText(target, golden, name);
+  std::string pairs = PairsText(target, golden, name);
   if (!pairs.empty()) return pairs;
   size_t moved = 0;
   for (size_t i = 0; i < target.size(); ++i) moved += target[i] != golden[i] ? 1 : 0;

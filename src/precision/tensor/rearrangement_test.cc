@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 
 namespace sonde::precision {
@@ -17,7 +18,7 @@ std::vector<double> Counted(int64_t count) {
 }
 
 // Row i of the result is row order[i] of the counted numbers.
-Tensor RowsOrdered(const std::vector<size_t>& order) {
+Tensor RowsOrdered(const std::array<size_t, 8>& order) {
   const std::vector<double> all = Counted(kRows * kColumns);
   std::vector<double> values;
   for (const size_t row : order) {
@@ -27,7 +28,7 @@ Tensor RowsOrdered(const std::vector<size_t>& order) {
   return Tensor::OfDoubles({kRows, kColumns}, values);
 }
 
-const std::vector<size_t> kInOrder = {0, 1, 2, 3, 4, 5, 6, 7};
+constexpr std::array<size_t, 8> kInOrder = {0, 1, 2, 3, 4, 5, 6, 7};
 
 TEST(RearrangementTest, ATransposedTensorIsNamedInEitherShape) {
   const std::vector<double> values = Counted(6);

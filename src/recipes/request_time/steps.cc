@@ -197,8 +197,8 @@ class Times {
   int64_t DepthOf(const EngineStepRow& row) const {
     constexpr uint64_t kShort = 256;
     const auto place = computed_.find({row.engine, row.step_id});
-    return place == computed_.end() ? 0
-                                    : std::bit_width(static_cast<uint64_t>(place->second) / kShort);
+    if (place == computed_.end()) return 0;
+    return static_cast<int64_t>(std::bit_width(static_cast<uint64_t>(place->second) / kShort));
   }
 
   const RanksOfStep* RanksOf(const EngineStep& step) const {
