@@ -101,7 +101,7 @@ CommandAction DeclareCompileCheck(CLI::App& app) {
 Command ProbeFirstDifferenceCommand() {
   return {
       .name = "probe first_difference",
-      .summary = "Run a program eager and compiled, and name the module and kernel where they part",
+      .summary = "Run a program eager and compiled, and name the module where they part",
       .example =
           "sonde probe first_difference -- python3 infer.py\n"
           "sonde probe first_difference --backends aot_eager,inductor "
