@@ -24,7 +24,7 @@ std::string FilesOf(const std::string& folder, const LakeTable& table, std::stri
                 " || path ORDER BY data_file_id) FROM (SELECT path, data_file_id FROM ",
                 internal::kLakeAlias,
                 ".ducklake_data_file WHERE table_id = ", std::to_string(table.id),
-                " AND end_snapshot IS NULL", limit, "))");
+                " AND end_snapshot IS NULL ORDER BY data_file_id", limit, "))");
 }
 
 std::string LakeView(const LakeTable& table) {
