@@ -21,8 +21,7 @@ std::string FilesVariable(const std::string& table) { return Concat("lake_files_
 // The files of a table, as a value of SQL.
 std::string FilesOf(const std::string& folder, const LakeTable& table, std::string_view limit) {
   return Concat("(SELECT list(", SqlText(Concat(folder, "/", table.name, "/")),
-                " || path ORDER BY path) FROM (SELECT path FROM ",
-                internal::kLakeAlias,
+                " || path ORDER BY path) FROM (SELECT path FROM ", internal::kLakeAlias,
                 ".ducklake_data_file WHERE table_id = ", std::to_string(table.id),
                 " AND end_snapshot IS NULL ORDER BY path", limit, "))");
 }
@@ -109,8 +108,7 @@ Result<std::vector<LakeFile>> LakeFiles(const std::string& folder, const std::st
     if (sql.empty() || HasWord(text, table.name)) names += Concat(", ", SqlText(table.name));
   }
   const std::string only_first =
-      sql.empty() ? " QUALIFY row_number() OVER (PARTITION BY table_id ORDER BY path) = 1"
-                  : "";
+      sql.empty() ? " QUALIFY row_number() OVER (PARTITION BY table_id ORDER BY path) = 1" : "";
   SONDE_ASSIGN_OR_RETURN(
       const ResultTable found,
       internal::Query(
