@@ -99,15 +99,14 @@ CommandAction DeclareCompileCheck(CLI::App& app) {
 
 // A command of its own below `probe`, since a program's command line follows it.
 Command ProbeFirstDifferenceCommand() {
-  return {
-      .name = "probe first_difference",
-      .summary = "Run a program eager and compiled, and name the module where they part",
-      .example =
-          "sonde probe first_difference -- python3 infer.py\n"
-          "sonde probe first_difference --backends aot_eager,inductor "
-          "--fail-if first_difference \\\n    -- python3 infer.py   # in a pipeline",
-      .declare = &DeclareFirstDifference,
-      .takes_command_line = true};
+  return {.name = "probe first_difference",
+          .summary = "Run a program eager and compiled, and name the module where they part",
+          .example =
+              "sonde probe first_difference -- python3 infer.py\n"
+              "sonde probe first_difference --backends aot_eager,inductor "
+              "--fail-if first_difference \\\n    -- python3 infer.py   # in a pipeline",
+          .declare = &DeclareFirstDifference,
+          .takes_command_line = true};
 }
 
 Command ProbeCompileCheckCommand() {
