@@ -6,7 +6,9 @@ import http.server
 import os
 import re
 import subprocess
+import tempfile
 import threading
+from pathlib import Path
 
 import pytest
 from cluster_modes import EIGHT, contents
@@ -137,12 +139,12 @@ def refused(ended):
 def copied(environment, python, direction, uri, folder):
     """What lies there, by the module itself."""
     folder.mkdir(exist_ok=True)
-    report = folder.with_suffix(".report")
-    command = [python, "-m", "sonde.engine.buckets", direction, uri, folder, "--report", report]
     package = {**environment, "PYTHONPATH": str(SONDE.parents[3] / "python")}
-    subprocess.run(command, env=package, check=True, timeout=300)
-    assert report.read_text() == "{}"
-    report.unlink()
+    with tempfile.TemporaryDirectory() as place:
+        report = Path(place) / "report.json"
+        command = [python, "-m", "sonde.engine.buckets", direction, uri, folder, "--report", report]
+        subprocess.run(command, env=package, check=True, timeout=300)
+        assert report.read_text() == "{}"
     return folder
 
 
