@@ -242,8 +242,7 @@ void CauseSearch::Finish() {
   if (alignment_.other_optimizer) {
     out_.evidence.emplace_back(
         "the optimizer makes other calls in the two runs (fused, foreach, loop), or updates "
-        "weights "
-        "in another order: the weights of the next step show whether it computes the same");
+        "weights in another order: the weights of the next step show whether it computes the same");
   }
 }
 

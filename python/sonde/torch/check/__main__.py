@@ -12,6 +12,7 @@ from typing import Any, Optional
 
 from sonde import _debug
 from sonde._new_file import create_new
+from sonde.torch._import_torch import import_torch
 from sonde.torch.check import _acc_check, _entries, _reproduce
 
 
@@ -32,13 +33,7 @@ def _parse(words: "list[str]") -> argparse.Namespace:
 
 
 def _torch() -> Any:
-    try:
-        import torch
-    except ImportError as problem:
-        raise ValueError(
-            f"{sys.executable} cannot import torch ({problem}); name a Python that has it with "
-            "--python"
-        ) from problem
+    torch = import_torch()
     try:
         import numpy  # noqa: F401  # the tables are computed with it
     except ImportError as problem:

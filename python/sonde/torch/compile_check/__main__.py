@@ -8,7 +8,8 @@ import argparse
 import json
 import os
 import sys
-from typing import Any
+
+from sonde.torch._import_torch import import_torch
 
 _DIFFERS = 3
 _SHOWN = 5
@@ -23,24 +24,13 @@ def _parse(words: "list[str]") -> argparse.Namespace:
     return parser.parse_args(words)
 
 
-def _torch() -> Any:
-    try:
-        import torch
-    except ImportError as problem:
-        raise ValueError(
-            f"{sys.executable} cannot import torch ({problem}); name a Python that has it with "
-            "--python"
-        ) from problem
-    return torch
-
-
 def _run(options: argparse.Namespace) -> int:
     if not os.path.isdir(options.folder):
         raise ValueError(f"{options.folder} is no folder")
     out = os.path.abspath(options.out)
     # Kernels are compiled below our own folder: that of the user is only read.
     os.environ["TORCHINDUCTOR_CACHE_DIR"] = os.path.join(out, "cache")
-    torch = _torch()
+    torch = import_torch()
     from sonde.torch.compile_check import _offline, _watch
 
     checking = _watch.start(out)
