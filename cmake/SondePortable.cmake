@@ -23,6 +23,11 @@ if(NOT EXISTS ${SONDE_PORTABLE_DIR}/complete)
                       "or configure with -DSONDE_PORTABLE=OFF")
 endif()
 
+# Two builds of one commit give the same bytes, wherever they are: no path of the clone is in them. Paths are absolute, or
+# relative to the build folder where ccache made them so; the last that fits counts.
+add_compile_options(-ffile-prefix-map=${PROJECT_SOURCE_DIR}=. -ffile-prefix-map=../..=.
+                    -ffile-prefix-map=${PROJECT_BINARY_DIR}=build)
+
 add_link_options(-B${SONDE_PORTABLE_DIR}/glibc -L${SONDE_PORTABLE_DIR}/glibc -static-libstdc++ -Wl,--exclude-libs,ALL
                  # libgcc_s.so, of which a newer one is here, takes functions that glibc 2.28 lacks.
                  -Wl,--allow-shlib-undefined)

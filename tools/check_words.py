@@ -75,6 +75,16 @@ WORD = re.compile(r"(?![fFrRbB]{1,2}[\"'])(?:[A-Z]?[a-z]+|[A-Z]+(?![a-z]))")
 GAP = re.compile(r"(?:[\s_#/*\"'`]|[fFrRbB]{1,2}(?=[\"']))*")
 QUOTES = re.compile(r"quotes: (" + "|".join(map(re.escape, QUOTED)) + r")\b")
 
+# std::to_string(count), " rows": a number that is not fixed, and a plural.
+COUNTED = re.compile(
+    r"to_string\(((?:[^()]|\((?:[^()]|\([^()]*\))*\))*)\)\s*,\s*\""
+    r" (calls|captures|cores|elements|entries|files|folders|items|kernels|lines|links|messages"
+    r"|operators|packages|pairs|parameters|parts|ranks|records|replicas|requests|results|rows"
+    r"|rules|runs|samples|seconds|sessions|slices|steps|tasks|tensors|terms|threads|times|tokens"
+    r"|traces|values)\b"
+)
+FIXED = re.compile(r"\bk[A-Z]")
+
 
 @cache
 def phrases():
@@ -125,6 +135,14 @@ def faults(text):
         start += length or 1
 
 
+def plurals(text):
+    """(line number, the words, what to write instead) of each number before a fixed plural."""
+    for match in COUNTED.finditer(text):
+        if not FIXED.search(match[1]):
+            line = text.count("\n", 0, match.start(2)) + 1
+            yield line, f'a number and "{match[2]}"', "base::CountOf (base/count_of.h)"
+
+
 def main(arguments):
     roots = [Path(name) for name in arguments]
     count = 0
@@ -132,7 +150,9 @@ def main(arguments):
         is_asked = not roots or any(root == path or root in path.parents for root in roots)
         if not is_asked or NOT_OURS.search(str(path)):
             continue
-        for line, words, better in faults(source_tree.read(path)):
+        text = source_tree.read(path)
+        is_program = path.suffix in (".cc", ".h") and not path.stem.endswith("_test")
+        for line, words, better in (*faults(text), *(plurals(text) if is_program else ())):
             count += 1
             print(f"{path}:{line}: {words}: better {better}")
     return 1 if count else 0

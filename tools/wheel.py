@@ -26,6 +26,8 @@ SYSTEM_LIBRARIES = {
     "libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1", "libgcc_s.so.1",
     "libstdc++.so.6", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1",
 }  # fmt: skip
+# A wheel is loaded on each host of a job.
+LARGEST = 40_000_000
 
 
 def output(*command, **options):
@@ -148,6 +150,8 @@ def main():
         if setting(build, "SONDE_PORTABLE") == "ON" and (major, minor) > (2, 28):
             sys.exit(f"a file of the wheel needs glibc {major}.{minor}; it was to run with 2.28")
         made = retag(wheel, f"manylinux_{major}_{minor}_{cpu}", out)
+    if made.stat().st_size > LARGEST:
+        sys.exit(f"{made} has {made.stat().st_size} bytes, more than {LARGEST}")
     materials.rename(out / f"{made.stem}.cdx.json")
     print(f"{made}: {made.stat().st_size / 1e6:.1f} MB, for glibc {major}.{minor} and newer")
 

@@ -1,12 +1,13 @@
 // `sonde advisor`: what to do about one run.
 #include <CLI/CLI.hpp>
-#include <array>
 #include <map>
 #include <memory>
 #include <utility>
 
 #include "advisor/advisor.h"
+#include "advisor/output/needs.h"
 #include "advisor/output/write.h"
+#include "base/count_of.h"
 #include "base/files.h"
 #include "base/host/parallel.h"
 #include "base/strings.h"
@@ -54,21 +55,6 @@ advisor::Request RequestOf(const AdvisorOptions& options) {
   return request;
 }
 
-// What a rule needs, as advisor/frame/trace_facts.h or a table calls it, in words.
-std::string WordsOfNeed(std::string_view need) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kFacts = {{
-      {"is_ascend", "for Ascend NPUs alone"},
-      {"is_other", "for devices other than Ascend NPUs"},
-      {"has_pair", "for two traces (-bp)"},
-      {"has_no_benchmark", "for a trace without -bp"},
-      {"is_single", "for a single rank and device"},
-  }};
-  for (const auto& [fact, words] : kFacts) {
-    if (fact == need) return std::string(words);
-  }
-  return Concat("without data (", need, ")");
-}
-
 // Rules that could not be asked are no failure of the command, those that failed are named.
 void ReportSilences(const advisor::Report& report) {
   std::map<std::string, int> lacking;
@@ -77,7 +63,7 @@ void ReportSilences(const advisor::Report& report) {
     if (silence.is_failure) {
       PrintError(Concat(silence.why, "; the other rules were applied"));
     } else {
-      ++lacking[WordsOfNeed(silence.why)];
+      ++lacking[advisor::NeedText(silence, advisor::Language::kEnglish)];
       ++count;
     }
   }
@@ -86,9 +72,8 @@ void ReportSilences(const advisor::Report& report) {
   for (const auto& [words, rules] : lacking) {
     reasons.push_back(Concat(std::to_string(rules), " ", words));
   }
-  PrintNotice(Concat(std::to_string(count), count == 1 ? " rule was" : " rules were",
-                     " not applied: ", base::Join(reasons, ", "),
-                     "; --agent and the HTML page name them"));
+  PrintNotice(Concat(base::CountOf(count, "rule was", "rules were"), " not applied: ",
+                     base::Join(reasons, ", "), "; --agent and the HTML page name them"));
 }
 
 bool HasFailures(const advisor::Report& report) {

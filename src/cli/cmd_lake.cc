@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/count_of.h"
 #include "base/files.h"
 #include "base/host/parallel.h"
 #include "base/strings.h"
@@ -25,10 +26,6 @@ struct LakeOptions {
   std::string folder;
   std::string run;
 };
-
-std::string Counted(size_t count, std::string_view what) {
-  return Concat(std::to_string(count), " ", what, count == 1 ? "" : "s");
-}
 
 // Recordings in buckets are copied, and keep the name of their folder.
 Status GetSources(BucketPaths& paths, LakeOptions& options) {
@@ -64,7 +61,7 @@ Result<int> AddToLake(const Context& context, LakeOptions options) {
     SONDE_RETURN_IF_ERROR(bucket->Put(added.files));
   }
   PrintText(Concat(
-      options.folder, ": ", Counted(added.added, "trace"), " added",
+      options.folder, ": ", base::CountOf(added.added, "trace"), " added",
       added.was_there > 0 ? Concat(", ", std::to_string(added.was_there), " there already") : "",
       "\n"));
   return added.is_whole ? kExitOk : kExitFailure;
@@ -89,9 +86,10 @@ Result<int> ListLake(const Context& context, const LakeOptions& options) {
     rows.push_back({std::to_string(run.number), run.name, std::to_string(run.ranks),
                     std::to_string(run.traces), std::to_string(run.rows),
                     base::FormatBytes(static_cast<uint64_t>(run.bytes)),
-                    run.faulty == 0 ? ""
-                                    : Concat(Counted(static_cast<size_t>(run.faulty), "trace"),
-                                             " with faults (table import_issue)")});
+                    run.faulty == 0
+                        ? ""
+                        : Concat(base::CountOf(static_cast<size_t>(run.faulty), "trace"),
+                                 " with faults (table import_issue)")});
   }
   std::string text;
   for (const auto& row : rows) {

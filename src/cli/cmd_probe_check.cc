@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/count_of.h"
 #include "base/files.h"
 #include "base/strings.h"
 #include "cli/command.h"
@@ -48,9 +49,10 @@ std::string Text(const JsonValue& object, std::string_view key) {
 }
 
 void PrintOutcome(const precision::ApiCheckOutcome& outcome, const std::string& device) {
-  Print("checked", Concat(std::to_string(outcome.calls), " calls on ", device, ": ",
-                          std::to_string(outcome.results), " results and gradients, ",
-                          std::to_string(outcome.explained), " explained by rounding"));
+  Print("checked",
+        Concat(base::CountOf(outcome.calls, "call"), " on ", device, ": ",
+               base::CountOf(outcome.results, "result or gradient", "results and gradients"), ", ",
+               std::to_string(outcome.explained), " explained by rounding"));
   for (size_t i = 0; i < std::min(outcome.differs.size(), kShown); ++i) {
     Print("differs", outcome.differs[i]);
   }
@@ -59,11 +61,11 @@ void PrintOutcome(const precision::ApiCheckOutcome& outcome, const std::string& 
           Concat("and ", std::to_string(outcome.differs.size() - kShown), " more, see the table"));
   }
   if (outcome.random > 0) {
-    Print("random", Concat(std::to_string(outcome.random), " results of random functions"));
+    Print("random", Concat(base::CountOf(outcome.random, "result"), " of random functions"));
   }
   if (outcome.not_run > 0) {
     Print("not run",
-          Concat(std::to_string(outcome.not_run), " calls, the first: ", outcome.first_not_run));
+          Concat(base::CountOf(outcome.not_run, "call"), ", the first: ", outcome.first_not_run));
   }
   if (outcome.broken_lines > 0) {
     Print(
@@ -107,9 +109,8 @@ Result<int> AccCheck(const Context& context, const ProbeCheckOptions& options) {
     Print("written", file);
   }
   if (outcome.calls > 0 || outcome.not_run == 0) return kExitOk;
-  return base::FailedPreconditionError(
-      Concat("none of ", std::to_string(outcome.not_run),
-             " calls could be run, the first: ", outcome.first_not_run));
+  return base::FailedPreconditionError(Concat("none of ", base::CountOf(outcome.not_run, "call"),
+                                              " could be run, the first: ", outcome.first_not_run));
 }
 
 Result<int> Reproduce(const Context& context, const ProbeCheckOptions& options) {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/count_of.h"
 #include "base/files.h"
 #include "base/host/json_writer.h"
 #include "base/strings.h"
@@ -56,8 +57,8 @@ void PrintPair(const PairOutcome& pair) {
   } else {
     text += Concat("  mode       ", pair.mode, "\n", pair.summary_text);
     if (pair.tensors.unreadable > 0) {
-      text += Concat("  unreadable ", std::to_string(pair.tensors.unreadable),
-                     " rows, the first: ", pair.tensors.first, "\n");
+      text += Concat("  unreadable ", base::CountOf(pair.tensors.unreadable, "row"),
+                     ", the first: ", pair.tensors.first, "\n");
     }
     for (const std::string& note : pair.notes) text += Concat("  note       ", note, "\n");
     for (const std::string& file : pair.files) text += Concat("  written    ", file, "\n");
@@ -97,8 +98,8 @@ void PrintPairs(const CompareOutcome& outcome) {
     }
   }
   if (files == 0) return;
-  const std::string text = Concat("written           ", std::to_string(files),
-                                  " files of the other pairs, in the same folder\n");
+  const std::string text = Concat("written           ", base::CountOf(files, "file"),
+                                  " of the other pairs, in the same folder\n");
   PrintText(text);
 }
 
@@ -183,8 +184,8 @@ Result<int> Report(const CompareOutcome& outcome, const ProbeCompareOptions& opt
   }
   if (failed > 0) {
     return base::FailedPreconditionError(Concat(std::to_string(failed), " of ",
-                                                std::to_string(outcome.pairs.size()),
-                                                " pairs could not be compared, see above"));
+                                                base::CountOf(outcome.pairs.size(), "pair"),
+                                                " could not be compared, see above"));
   }
   if (options.fail_if.empty() || !outcome.conclusion.differs) return kExitOk;
   PrintError(Concat("first_difference: ", outcome.conclusion.line));
@@ -206,8 +207,8 @@ std::optional<std::vector<int64_t>> ParseList(const std::string& text) {
 // A comparison whose tables are written, but lack what could not be read, has not succeeded.
 Result<int> UnreadableEnd(uint64_t rows, const std::string& first) {
   if (rows == 0) return kExitOk;
-  return base::CorruptDataError(Concat("the table has no numbers in ", std::to_string(rows),
-                                       " rows whose tensors could not be read, the first: ", first,
+  return base::CorruptDataError(Concat("the table has no numbers in ", base::CountOf(rows, "row"),
+                                       " whose tensors could not be read, the first: ", first,
                                        " (dump again, or give both runs' whole folders)"));
 }
 

@@ -3,6 +3,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/count_of.h"
 #include "base/strings.h"
 #include "cli/command.h"
 #include "cli/probe_checkpoint.h"
@@ -43,9 +44,9 @@ Result<int> Pack(const ProbeConfigOptions& options) {
       const precision::PackOutcome outcome,
       precision::PackConfiguration(options.scripts, OutputOr(options, "./config_check_pack.zip")));
   for (const std::string& note : outcome.notes) PrintNotice(note);
-  PrintText(Concat("packed     ", std::to_string(outcome.variables), " variables, ",
-                   std::to_string(outcome.packages), " packages, ",
-                   std::to_string(outcome.parameters), " hyper-parameters\nwritten    ",
+  PrintText(Concat("packed     ", base::CountOf(outcome.variables, "variable"), ", ",
+                   base::CountOf(outcome.packages, "package"), ", ",
+                   base::CountOf(outcome.parameters, "hyper-parameter"), "\nwritten    ",
                    outcome.file, "\n"));
   return kExitOk;
 }

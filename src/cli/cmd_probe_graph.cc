@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/count_of.h"
 #include "base/strings.h"
 #include "cli/command.h"
 #include "precision/graph_job.h"
@@ -70,8 +71,8 @@ std::string TakeLayouts(const Layouts& layouts, GraphOptions* options) {
   const size_t sides = options->golden_path.empty() ? 1 : 2;
   if (layouts.rank_size.size() != sides || layouts.tensor.size() != sides ||
       layouts.pipeline.size() != sides) {
-    return Concat("merging ranks needs --rank_size, --tp and --pp with ", std::to_string(sides),
-                  sides == 1 ? " value each" : " values each, the target's first");
+    return Concat("merging ranks needs --rank_size, --tp and --pp with ",
+                  base::CountOf(sides, "value each", "values each, the target's first"));
   }
   precision::ParallelLayout* const sides_of[] = {&options->target_layout, &options->golden_layout};
   for (size_t i = 0; i < sides; ++i) {

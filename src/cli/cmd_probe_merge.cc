@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "base/count_of.h"
 #include "base/strings.h"
 #include "cli/command.h"
 #include "precision/merge/merge_job.h"
@@ -15,8 +16,9 @@ using precision::MergeOutcome;
 Result<int> Merge(const MergeOptions& options) {
   SONDE_ASSIGN_OR_RETURN(const MergeOutcome outcome, precision::MergeResults(options));
   for (const std::string& note : outcome.notes) PrintNotice(note);
-  PrintText(base::Concat("merged     ", std::to_string(outcome.rows), " parameters of ",
-                         std::to_string(outcome.ranks), " ranks\nwritten    ", outcome.file, "\n"));
+  PrintText(base::Concat("merged     ", base::CountOf(outcome.rows, "parameter"), " of ",
+                         base::CountOf(outcome.ranks, "rank"), "\nwritten    ", outcome.file,
+                         "\n"));
   return kExitOk;
 }
 

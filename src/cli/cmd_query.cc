@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <iostream>
@@ -9,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/count_of.h"
 #include "base/files.h"
 #include "base/host/parallel.h"
 #include "base/strings.h"
@@ -63,8 +65,8 @@ Result<job::OpenedJob> OpenLake(const QueryOptions& options) {
   int64_t faulty = 0;
   for (const store::LakeRun& run : runs) faulty += run.faulty;
   if (faulty > 0) {
-    PrintNotice(Concat("the data of ", std::to_string(faulty),
-                       " traces has faults; the table import_issue explains them"));
+    PrintNotice(Concat("the data of ", base::CountOf(faulty, "trace"),
+                       " has faults; the table import_issue explains them"));
   }
   job::OpenedJob opened;
   store::JointOptions statements = options.statements;
@@ -119,13 +121,31 @@ Status WithRemedy(Status status) {
       "statements read nothing but the trace, unless --read-files is given");
 }
 
-// Tables of two traces, asked of one.
-Status WithBaseline(Status status, const QueryOptions& options) {
-  if (status.ok() || !options.baseline.empty()) return status;
+bool Names(const Status& status, const char* table) {
+  return status.message().find(Concat("with name ", table, " ")) != std::string::npos;
+}
+
+// Results that are worked out from recordings, which a lake does not hold.
+bool IsWorkedOut(const Status& status) {
+  const auto is_named = [&](const store::ResultInfo& result) { return Names(status, result.name); };
+  return std::any_of(recipes::Results().begin(), recipes::Results().end(),
+                     [&](const store::ResultInfo* result) { return is_named(*result); }) ||
+         std::any_of(cluster::ModeTables().begin(), cluster::ModeTables().end(),
+                     [&](const auto& table) { return is_named(table.info->result); });
+}
+
+// Tables of two traces, asked of one, and results asked of a lake.
+Status WithAdvice(Status status, const QueryOptions& options) {
+  if (status.ok()) return status;
   for (const store::ResultInfo* result : compare::Results()) {
-    if (status.message().find(Concat("with name ", result->name)) == std::string::npos) continue;
+    if (!options.baseline.empty() || !Names(status, result->name)) continue;
     return std::move(status).Annotate(
         Concat(result->name, " compares two traces: name the other one with --baseline"));
+  }
+  if (store::IsLake(options.path) && IsWorkedOut(status)) {
+    return std::move(status).Annotate(
+        "a lake holds the tables of recordings, and not what is worked out from them: ask the "
+        "recordings");
   }
   return status;
 }
@@ -149,7 +169,7 @@ Status RunStatementOf(const store::JointStore& store, const QueryOptions& option
 }
 
 Status RunStatement(const store::JointStore& store, const QueryOptions& options) {
-  return WithBaseline(RunStatementOf(store, options), options);
+  return WithAdvice(RunStatementOf(store, options), options);
 }
 
 cluster::RunMode ModesOf(const job::OpenedJob& opened, const QueryOptions& options) {
@@ -293,6 +313,11 @@ Result<int> QueryPath(const Context& context, const QueryOptions& options) {
   if (options.path.empty()) return WrongUsage(context, "PATH is missing");
   if (!options.baseline.empty() && !base::PathExists(options.baseline)) {
     return base::NotFoundError(Concat("there is no '", options.baseline, "'"));
+  }
+  for (const std::string& path : {options.path, options.baseline}) {
+    if (options.baseline.empty() || !store::IsLake(path)) continue;
+    return base::InvalidArgumentError(
+        Concat("--baseline compares recordings, and '", path, "' is a lake: name the recordings"));
   }
   const bool is_file_only = options.format == "parquet" || options.format == "xlsx";
   if (is_file_only && (options.output.empty() || options.sql.empty())) {

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "base/count_of.h"
 #include "base/files.h"
 #include "base/host/private_folder.h"
 #include "base/strings.h"
@@ -273,10 +274,10 @@ void ReportRun(const Context& context, const RunOptions& options, const RunListF
   PrintNotice(Concat("recorded: ", FoldersInWords(kept)));
   const std::vector<std::string> workers = WorkerCaptures(list, list_file.created());
   if (workers.empty()) return;
-  PrintNotice(Concat("recorded, too: ", std::to_string(workers.size()),
-                     workers.size() == 1 ? " helper process" : " helper processes",
-                     " (data loader workers and the like); parse them by: sonde analyse ",
-                     base::DirName(workers.front())));
+  PrintNotice(
+      Concat("recorded, too: ", base::CountOf(workers.size(), "helper process", "helper processes"),
+             " (data loader workers and the like); parse them by: sonde analyse ",
+             base::DirName(workers.front())));
 }
 
 void ReportDump(const RunListFile& list_file) {

@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "base/clock.h"
+#include "base/count_of.h"
 #include "base/files.h"
 #include "base/host/parallel.h"
 #include "base/strings.h"
@@ -100,8 +101,8 @@ std::string DescribeMachine() {
   utsname names{};
   uname(&names);  // fails for a bad address only
   const int cores = base::AvailableThreads();
-  return Concat(names.nodename, ", ", OsName(), ", ", names.machine, ", ", std::to_string(cores),
-                cores == 1 ? " core" : " cores");
+  return Concat(names.nodename, ", ", OsName(), ", ", names.machine, ", ",
+                base::CountOf(cores, "core"));
 }
 
 Finding CheckClock() {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/count_of.h"
 #include "base/host/json_writer.h"
 #include "base/host/terminal_text.h"
 #include "base/strings.h"
@@ -110,7 +111,7 @@ class TableSink final : public FileSink {
 
   Status End() override {
     SONDE_RETURN_IF_ERROR(Release());
-    return Put(Concat("(", std::to_string(rows_), rows_ == 1 ? " row)\n" : " rows)\n"));
+    return Put(Concat("(", base::CountOf(rows_, "row"), ")\n"));
   }
 
  private:

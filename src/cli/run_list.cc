@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/count_of.h"
 #include "base/files.h"
 #include "base/strings.h"
 
@@ -126,8 +127,8 @@ std::string FoldersInWords(const std::vector<std::string>& paths) {
   const std::string more = parents.size() == 1
                                ? std::string()
                                : Concat(" and ", std::to_string(parents.size() - 1), " more");
-  return Concat(std::to_string(paths.size()), " captures in ", parents.front(), more, ", the last ",
-                base::BaseName(paths.back()));
+  return Concat(base::CountOf(paths.size(), "capture"), " in ", parents.front(), more,
+                ", the last ", base::BaseName(paths.back()));
 }
 
 }  // namespace sonde::cli

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/count_of.h"
 #include "base/host/parallel.h"
 #include "base/strings.h"
 #include "compare/api/api_sheet.h"
@@ -189,16 +190,15 @@ class Comparer {
     for (size_t i = 0; i < std::size(sides); ++i) {
       const int64_t warm_up = report_.judgement.warm_up[i];
       if (warm_up == 0) continue;
-      Notice(Concat("'", sides[i]->path, "': the first ", std::to_string(warm_up),
-                    warm_up == 1 ? " step is" : " steps are",
+      Notice(Concat("'", sides[i]->path, "': the first ",
+                    base::CountOf(warm_up, "step is", "steps are"),
                     " left out of the verdict: warm-up, longer than ", NumberText(recipes::kWarmUp),
                     " times the usual one"));
     }
     for (size_t i = 0; i < std::size(sides); ++i) {
       const int64_t fragments = report_.judgement.fragments[i];
       if (fragments == 0) continue;
-      Notice(Concat("'", sides[i]->path, "': ", std::to_string(fragments),
-                    fragments == 1 ? " step is" : " steps are",
+      Notice(Concat("'", sides[i]->path, "': ", base::CountOf(fragments, "step is", "steps are"),
                     " left out of the verdict: shorter than a tenth of the usual one"));
     }
     constexpr double kFewAligned = 0.5;

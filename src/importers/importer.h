@@ -39,7 +39,8 @@ struct ImportSummary {
 // importers: a new one needs no change elsewhere.
 struct Importer {
   const char* name;  // lower case, as in messages
-  const char* what;  // "captures of Sonde"
+  const char* one;   // "capture of Sonde"
+  const char* what;  // several: "captures of Sonde"
   // To be raised where the importer makes other rows of the same files: its older stores are
   // recreated, those of other importers stay. A change of shared code counts for each importer.
   uint32_t version = 1;

@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "base/count_of.h"
 #include "base/files.h"
 #include "base/host/parallel.h"
 #include "base/strings.h"
@@ -241,7 +242,8 @@ std::string Counted(const Job& job) {
       return trace.source.importer == &importer;
     });
     if (count == 0) continue;
-    text += Concat(text.empty() ? "" : ", ", std::to_string(count), " ", importer.what);
+    text += Concat(text.empty() ? "" : ", ",
+                   base::CountOf(static_cast<uint64_t>(count), importer.one, importer.what));
   }
   return text;
 }

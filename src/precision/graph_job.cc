@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "base/count_of.h"
 #include "base/files.h"
 #include "base/host/parallel.h"
 #include "base/strings.h"
@@ -283,8 +284,8 @@ Result<NodeResults> GraphRun::CompareNodes(const RankPair& pair, const Graph& ta
   NodeResults results =
       CompareGraphs(target, golden, matches, config_.mode, cross, fill_tensors, merges());
   if (issues.unreadable > 0) {
-    outcome_.notes.push_back(Concat(std::to_string(issues.unreadable),
-                                    " tensors could not be read, the first: ", issues.first));
+    outcome_.notes.push_back(Concat(base::CountOf(issues.unreadable, "tensor"),
+                                    " could not be read, the first: ", issues.first));
   }
   if (options_.log_tensors && config_.mode == Mode::kTensor) {
     for (std::string& line : TensorLines(results)) outcome_.log.push_back(std::move(line));
@@ -348,7 +349,7 @@ Status GraphRun::RunPair(const RankFolder& target, const RankFolder* golden) {
 Status GraphRun::RunMergedStep(const MergedSide& target, MergedSide* golden) {
   if (golden != nullptr && golden->merged.size() != target.merged.size()) {
     return base::InvalidArgumentError(
-        Concat("the target has ", std::to_string(target.merged.size()), " replicas, the golden ",
+        Concat("the target has ", base::CountOf(target.merged.size(), "replica"), ", the golden ",
                std::to_string(golden->merged.size())));
   }
   for (size_t i = 0; i < target.merged.size(); ++i) {

@@ -196,6 +196,13 @@ def test_the_guards_of_statements_hold(copied, own, tmp_path):
     assert "second" in refused(run(own, "query", copied, slow, "--max-seconds", "1"))
 
 
+def test_what_only_recordings_answer_is_one_line(copied, own):
+    """A base to compare with, and results, which are worked out from recordings."""
+    line = refused(run(own, "query", copied, "SELECT 1", "--baseline", copied))
+    assert "--baseline compares recordings" in line and "is a lake" in line
+    assert "ask the recordings" in refused(run(own, "query", copied, "SELECT * FROM slow_rank"))
+
+
 @thorough
 def test_a_rank_with_other_content_is_refused(copied, own, shared_data, tmp_path):
     """Rank 1 under the number of rank 0."""

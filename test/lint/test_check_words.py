@@ -82,6 +82,15 @@ def test_other_words_and_quotes_pass(check, text):
     assert (done.returncode, done.stdout) == (0, ""), done.stdout + done.stderr
 
 
+def test_a_number_before_a_plural_is_refused(check):
+    done = check('  Print(std::to_string(rows.size()),\n        " rows left out");\n', "src/a.cc")
+    assert done.returncode == 1 and done.stdout.startswith("src/a.cc:2: a number and"), done.stdout
+    # Of a fixed number, in a test, and by the function that knows both forms.
+    assert check('Print(std::to_string(kMost), " rows");\n', "src/a.cc").returncode == 0
+    assert check('Print(std::to_string(n), " rows");\n', "src/a_test.cc").returncode == 0
+    assert check('Print(base::CountOf(n, "row"));\n', "src/a.cc").returncode == 0
+
+
 def test_texts_of_others_are_not_read(check):
     for name in ("LICENSE", "src/x/testdata/a.txt", "test/fuzz/a/seeds/b", "web/package-lock.json"):
         done = check("told\n", name)

@@ -63,6 +63,27 @@ def test_name_allows_any_python_3_and_names_the_oldest_c_library(wheel):
     assert re.search(r"-py3-none-manylinux_2_\d+_x86_64\.whl$", wheel.name)
 
 
+def test_two_wheels_of_one_build_are_the_same_bytes(wheel, tmp_path):
+    run(sys.executable, ROOT / "tools" / "wheel.py", BUILD, tmp_path)
+    (again,) = tmp_path.glob("sonde-*.whl")
+    assert again.name == wheel.name
+    assert again.read_bytes() == wheel.read_bytes()
+    (parts,), (parts_again,) = wheel.parent.glob("*.cdx.json"), tmp_path.glob("*.cdx.json")
+    assert parts_again.read_bytes() == parts.read_bytes()
+
+
+def test_nothing_else_is_installed_beside_torch_or_a_server(wheel):
+    """pip resolves all requirements here, and finds none that could conflict with others."""
+    printed = run(
+        sys.executable, "-m", "pip", "install", "--dry-run", "--no-index", "--quiet",
+        "--disable-pip-version-check", "--report", "-", wheel,
+    )  # fmt: skip
+    (package,) = json.loads(printed)["install"]
+    assert package["metadata"]["name"] == "sonde"
+    needs = package["metadata"].get("requires_dist", [])
+    assert all("extra ==" in need for need in needs), needs
+
+
 def test_notices_and_list_of_parts_name_the_same_libraries(wheel, installed, environment):
     printed = run(installed / "bin" / "sonde", "--licenses", env=environment)
     names, notices = printed.split("\n\n", 1)

@@ -12,6 +12,7 @@
 
 #include "adapt/ascend/mspti.h"
 #include "adapt/device/device_file.h"
+#include "base/count_of.h"
 
 namespace sonde::adapt::ascend {
 namespace {
@@ -131,7 +132,7 @@ std::string Tracer::Stop() {
            " could not be written: " + std::strerror(-write_error_);
   }
   if (untimed_ == 0) return "";
-  return "tasks of the NPU: " + std::to_string(untimed_) + " kernels came without times";
+  return "tasks of the NPU: " + base::CountOf(untimed_, "kernel") + " came without times";
 }
 
 void Tracer::AfterFork() {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "advisor/output/needs.h"
 #include "advisor/output/write.h"
 #include "base/strings.h"
 #include "report/chart.h"
@@ -169,7 +170,8 @@ std::string SilencesHtml(const Report& report) {
   std::string html =
       Concat("<details><summary>", WordsOf(report).silent, "</summary><ul class=\"soft\">");
   for (const Silence& silence : report.silences) {
-    html += Concat("<li>", Escaped(silence.rule), ": ", Escaped(silence.why), "</li>");
+    html += Concat("<li>", Escaped(silence.rule), ": ", Escaped(NeedText(silence, report.language)),
+                   "</li>");
   }
   return html + "</ul></details>";
 }

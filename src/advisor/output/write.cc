@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/count_of.h"
 #include "base/files.h"
 #include "base/host/json_writer.h"
 #include "base/strings.h"
@@ -70,7 +71,8 @@ std::string EvidenceText(const Report& report, const Advice& advice) {
   const auto duration = [](double us) {
     return base::FormatDuration(static_cast<int64_t>(std::llround(us * 1e3)));
   };
-  std::string text = Concat(std::to_string(evidence.occurrences), is_chinese ? " 次" : " times");
+  std::string text = is_chinese ? Concat(std::to_string(evidence.occurrences), " 次")
+                                : base::CountOf(evidence.occurrences, "time");
   if (!std::isnan(evidence.total_us)) text += Concat(", ", duration(evidence.total_us));
   if (!std::isnan(evidence.gain_us)) {
     text +=

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <optional>
 
+#include "base/count_of.h"
 #include "base/strings.h"
 #include "cluster/base/base.h"
 #include "cluster/frame/add_finding.h"
@@ -172,8 +173,8 @@ Status LookCloser(Ranks ranks, const std::vector<KnownGroup>& groups, const Mode
       std::ranges::any_of(closer.findings, &NamesCause)) {
     outcome.notices.push_back(Concat("rank ", std::to_string((*worst)[suspect.place].rank),
                                      " was compared with ", std::to_string(wanted.size() - 1),
-                                     " of ", std::to_string(worst->size() - 1),
-                                     " ranks of its stage (-m slow_rank takes all)"));
+                                     " of ", base::CountOf(worst->size() - 1, "rank"),
+                                     " of its stage (-m slow_rank takes all)"));
   }
   PutFirst(std::move(closer), has_all, outcome);
   return {};

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <set>
 
+#include "base/count_of.h"
 #include "base/strings.h"
 #include "cluster/base/base.h"
 #include "cluster/slow_rank/reasons.h"
@@ -56,9 +57,10 @@ void AddMatrix(const GlobalLinks& links, Outcome& outcome) {
   AddTable(kClusterMatrix, MatrixRows(links), outcome);
   ReportLinks(links, outcome);
   for (const auto& [group, count] : links.unmapped) {
-    outcome.notices.push_back(Concat("group ", group, ": ", std::to_string(count),
-                                     " links lead to ranks without a known global number: they are "
-                                     "left out of the matrix"));
+    outcome.notices.push_back(Concat("group ", group, ": ",
+                                     base::CountOf(count, "link leads", "links lead"),
+                                     " to ranks without a known global number, left out of the "
+                                     "matrix"));
   }
 }
 

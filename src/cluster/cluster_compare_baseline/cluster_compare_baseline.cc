@@ -21,6 +21,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/count_of.h"
 #include "base/strings.h"
 #include "cluster/cluster_compare_baseline/lower_bound.h"
 #include "cluster/cluster_compare_baseline/parts.h"
@@ -362,8 +363,7 @@ Status ReduceClusterCompareBaseline(RanksOfASide ranks, const ModeOptions& optio
                      " are only in one run: they count only in means"));
   }
   if (pairs.lone_steps > 0) {
-    outcome.notices.push_back(Concat(std::to_string(pairs.lone_steps),
-                                     pairs.lone_steps == 1 ? " step has" : " steps have",
+    outcome.notices.push_back(Concat(base::CountOf(pairs.lone_steps, "step has", "steps have"),
                                      " no counterpart in the other run, only in means"));
   }
   outcome.tables = {TableOf(kBaselineSum, sums), TableOf(kBaseline, pairs.rows),

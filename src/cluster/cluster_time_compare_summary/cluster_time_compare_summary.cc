@@ -10,6 +10,7 @@
 #include <map>
 #include <utility>
 
+#include "base/count_of.h"
 #include "base/strings.h"
 #include "cluster/cluster_time_summary/cluster_time_summary.h"
 #include "cluster/delivered/delivered.h"
@@ -134,8 +135,8 @@ Status ReduceClusterTimeCompareSummary(std::span<const RankPart> ranks, const Mo
     return base::NotFoundError("no rank and step is in both runs: compare the same --step_id");
   }
   if (dropped > 0) {
-    outcome.notices.push_back(Concat(
-        std::to_string(dropped), " rows have no rank and step in the base run and are left out"));
+    outcome.notices.push_back(Concat(base::CountOf(dropped, "row has", "rows have"),
+                                     " no rank and step in the base run, left out"));
   }
   outcome.tables = {TableOf(kTimeCompare, rows)};
   ReportChange(rows, outcome);

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/count_of.h"
 #include "base/files.h"
 #include "base/host/parallel.h"
 #include "base/strings.h"
@@ -388,9 +389,9 @@ Result<RankChoice> ChooseRanks(const job::Job& job, const SeenRanks& seen,
   if (by_rank.empty() && others.empty()) {
     others = std::move(helpers);
   } else if (!helpers.empty()) {
-    choice.notices.push_back(Concat(std::to_string(helpers.size()),
-                                    " traces are of processes that help a rank (workers of a data ",
-                                    "loader), and count as no ranks"));
+    choice.notices.push_back(Concat(base::CountOf(helpers.size(), "trace is", "traces are"),
+                                    " of processes that help a rank (workers of a data loader), "
+                                    "and counted as no rank"));
   }
   NumberOthers(others, by_rank, choice.notices);
   if (wanted.empty()) ReportGaps(by_rank, seen.world, choice.notices);

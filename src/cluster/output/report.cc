@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/count_of.h"
 #include "base/files.h"
 #include "base/strings.h"
 #include "cluster/output/chart.h"
@@ -58,8 +59,7 @@ std::string CellHtml(const Cell& cell, double divisor) {
 std::string TableHtml(const Table& table) {
   const TableInfo& info = table.info();
   std::string html = Concat("<h2>", Escaped(info.reference_name), "</h2><p class=\"soft\">",
-                            Escaped(info.result.meaning), "; ", std::to_string(table.rows()),
-                            table.rows() == 1 ? " row" : " rows");
+                            Escaped(info.result.meaning), "; ", base::CountOf(table.rows(), "row"));
   if (table.rows() > kMostReportRows) {
     html += Concat(", the first ", std::to_string(kMostReportRows), " of which are shown");
   }

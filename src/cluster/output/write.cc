@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "base/count_of.h"
 #include "base/files.h"
 #include "base/host/sqlite_reader.h"
 #include "base/strings.h"
@@ -221,8 +222,8 @@ Status WriteExcel(const Mode& mode, const Outcome& outcome, const std::string& f
     if (table.rows() == 0) continue;
     if (table.rows() >= report::kMaxSheetRows) {
       return base::OutOfRangeError(Concat(table.info().reference_name, " has ",
-                                          std::to_string(table.rows()),
-                                          " rows, more than a sheet holds: use --export_type db"));
+                                          base::CountOf(table.rows(), "row"),
+                                          ", more than a sheet holds: use --export_type db"));
     }
     sheets.push_back(SheetOf(table));
   }

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/count_of.h"
 #include "base/files.h"
 #include "base/strings.h"
 #include "cluster/frame/clocks.h"
@@ -205,7 +206,7 @@ Status PartReader::MakeMissing(const Round& round) {
   }
   if (tasks_.empty()) return {};
   return base::UnavailableError(
-      Concat(std::to_string(tasks_.size()), " parts are still to be mapped"));
+      Concat(base::CountOf(tasks_.size(), "part is", "parts are"), " still to be mapped"));
 }
 
 Result<std::vector<PartFile>> PartReader::ReadAll(const Round& round) {

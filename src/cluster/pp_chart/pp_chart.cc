@@ -17,6 +17,7 @@
 #include <set>
 #include <utility>
 
+#include "base/count_of.h"
 #include "base/host/json.h"
 #include "base/strings.h"
 #include "cluster/frame/add_finding.h"
@@ -128,7 +129,7 @@ void NameBySchedule(const RankInput& rank, const std::vector<ScheduledPart>& sch
     if (!fits) {
       out.Rows<OddStep>().push_back(
           {Concat("rank ", std::to_string(rank.rank), ", step ", std::to_string(step), ": ",
-                  std::to_string(list.size()), " parts of the pipeline, and the schedule has ",
+                  base::CountOf(list.size(), "part"), " of the pipeline, and the schedule has ",
                   std::to_string(schedule.size()), ": they have no names")});
     }
     for (size_t i = 0; i < list.size(); ++i) {

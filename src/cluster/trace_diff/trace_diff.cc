@@ -15,6 +15,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/count_of.h"
 #include "base/strings.h"
 #include "cluster/frame/add_finding.h"
 #include "cluster/frame/facts.h"
@@ -174,8 +175,8 @@ Status ReduceTraceDiff(std::span<const RankPart> ranks, const ModeOptions& optio
   if (both.empty()) return base::NotFoundError("no rank is in both runs");
   const size_t others = is_pair ? 0 : own.size() + base_ranks.size() - 2 * both.size();
   if (others > 0) {
-    outcome.notices.push_back(
-        base::Concat(std::to_string(others), " ranks are only in one run and are left out"));
+    outcome.notices.push_back(base::Concat(base::CountOf(others, "rank is", "ranks are"),
+                                           " only in one run and left out"));
   }
   const auto rows = Compared(SumsOf(ranks, both), SumsOf(base_ranks, both));
   outcome.tables = {TableOf(kTraceDiff, rows)};

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/count_of.h"
 #include "base/files.h"
 #include "base/strings.h"
 #include "importers/import_trace.h"
@@ -33,9 +34,9 @@ Status SeveralTraces(const std::string& path, const job::Job& job) {
     paths.push_back(trace.source.path);
   }
   return base::InvalidArgumentError(
-      Concat("'", path, "' holds ", std::to_string(job.traces.size()),
-             " traces, but a comparison takes one on each side: name it, as ",
-             base::Join(paths, " or "), job.traces.size() > kShown ? " ..." : ""));
+      Concat("'", path, "' holds ", base::CountOf(job.traces.size(), "trace"),
+             ", but a comparison takes one on each side: name it, as ", base::Join(paths, " or "),
+             job.traces.size() > kShown ? " ..." : ""));
 }
 
 // The store that is there. Of a foreign trace that has none, and is not large, the rows are read

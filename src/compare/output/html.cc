@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/count_of.h"
 #include "base/host/fixed.h"
 #include "base/strings.h"
 #include "compare/output/write.h"
@@ -196,8 +197,8 @@ std::string SheetHtml(const Sheet& sheet) {
   constexpr size_t kShown = 200;
   const size_t shown = std::min(sheet.rows.size(), kShown);
   std::string html =
-      Concat("<details><summary>", sheet.info->name, ": ", std::to_string(sheet.rows.size()),
-             " rows</summary><p class=\"soft\">", Escaped(sheet.info->meaning),
+      Concat("<details><summary>", sheet.info->name, ": ", base::CountOf(sheet.rows.size(), "row"),
+             "</summary><p class=\"soft\">", Escaped(sheet.info->meaning),
              "</p><div class=\"scroll\"><table><thead><tr>");
   for (const Column& column : sheet.info->columns) {
     html += Concat("<th>", Escaped(FullName(column)), "</th>");

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/count_of.h"
 #include "base/strings.h"
 #include "compare/output/write.h"
 #include "report/styled_sheets.h"
@@ -107,8 +108,8 @@ Status WriteWorkbook(const Report& report, const std::string& path) {
   for (const Sheet& sheet : report.sheets) {
     if (sheet.rows.size() > kMaxRows) {
       return base::OutOfRangeError(Concat("the sheet ", sheet.info->name, " has ",
-                                          std::to_string(sheet.rows.size()),
-                                          " rows, more than a workbook holds: use "
+                                          base::CountOf(sheet.rows.size(), "row"),
+                                          ", more than a workbook holds: use "
                                           "--export_type db or csv"));
     }
     sheets.push_back(StyledOf(report, sheet));

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/count_of.h"
 #include "base/host/fixed.h"
 #include "base/strings.h"
 #include "exporters/format/result_sinks.h"
@@ -50,7 +51,7 @@ void RenderFates(const ServingSummary& summary, std::string& out) {
 }
 
 void RenderTotals(const ServingSummary& summary, std::string& out) {
-  out += Concat("Served: ", std::to_string(summary.requests), " requests, ",
+  out += Concat("Served: ", base::CountOf(summary.requests, "request"), ", ",
                 std::to_string(summary.whole_requests), " of them whole");
   if (summary.failed_requests > 0) {
     out += Concat(" (", std::to_string(summary.failed_requests), " aborted)");
@@ -73,7 +74,7 @@ void RenderTotals(const ServingSummary& summary, std::string& out) {
 
 void RenderSpeculation(const ServingSummary& summary, std::string& out) {
   if (summary.drafted_tokens == 0) return;
-  out += Concat("  speculation: ", std::to_string(summary.drafted_tokens), " tokens drafted, ",
+  out += Concat("  speculation: ", base::CountOf(summary.drafted_tokens, "token"), " drafted, ",
                 std::to_string(summary.accepted_tokens), " accepted (",
                 Fixed(100 * summary.AcceptanceShare(), 2), " %), ",
                 Fixed(summary.AcceptanceLength(), 2), " tokens a drafted step\n");
@@ -104,8 +105,7 @@ void RenderBatches(const ServingSummary& summary, std::string& out) {
   out += Concat("  at most ", std::to_string(summary.max_running), " running, ",
                 std::to_string(summary.max_waiting), " waiting; KV cache at most ",
                 Fixed(100 * summary.max_kv_cache_usage, 2), " % in use; ",
-                std::to_string(summary.preemptions),
-                summary.preemptions == 1 ? " preemption\n" : " preemptions\n");
+                base::CountOf(summary.preemptions, "preemption"), "\n");
   RenderSpeculation(summary, out);
 }
 

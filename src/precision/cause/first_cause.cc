@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "base/count_of.h"
 #include "base/strings.h"
 #include "precision/cause/cause_search.h"
 #include "precision/cause/evidence.h"
@@ -61,11 +62,10 @@ std::string CauseSearch::ModuleOf(std::string_view api) const {
 
 std::string CauseSearch::BeforeText() const {
   if (calls_ == 0) return "it is the first call of the run";
-  const bool one = calls_ == 1;
-  const std::string calls = one ? std::string("the call before it ")
-                                : Concat("the ", std::to_string(calls_), " calls before it ");
-  const std::string agree = one ? "agrees " : "agree ";
-  return calls + agree + (out_.largest_relative == 0 ? "to the last digit" : "within rounding");
+  const std::string agree =
+      calls_ == 1 ? "call before it agrees "
+                  : base::CountOf(calls_, "call before it agrees", "calls before it agree ");
+  return "the " + agree + (out_.largest_relative == 0 ? "to the last digit" : "within rounding");
 }
 
 void CauseSearch::Report(CauseKind kind, const AlignedCall& call, const Pair* pair,

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <span>
 
+#include "base/count_of.h"
 #include "base/strings.h"
 #include "precision/cause/cause_search.h"
 #include "precision/cause/evidence.h"
@@ -309,7 +310,7 @@ bool CauseSearch::ReportNumbers(const AlignedCall& call, const Pair& pair,
   why += Concat("its output differs by ", ShortNumber(length),
                 pair.difference.is_lower_bound ? " or more" : "", "; rounding explains ",
                 ShortNumber(tolerance.length), " (",
-                std::to_string(static_cast<int64_t>(tolerance.terms)), " terms)");
+                base::CountOf(static_cast<uint64_t>(tolerance.terms), "term"), ")");
   Report(arguments.empty() ? CauseKind::kOperator : CauseKind::kArgument, call, &pair,
          std::move(why));
   if (!arguments.empty()) return true;

@@ -1,6 +1,7 @@
 // Calls that only one run makes, or that the two runs make in another order.
 #include <algorithm>
 
+#include "base/count_of.h"
 #include "base/strings.h"
 #include "precision/cause/cause_search.h"
 #include "precision/cause/evidence.h"
@@ -12,9 +13,7 @@ namespace {
 
 using base::Concat;
 
-std::string CallsText(size_t count) {
-  return Concat(std::to_string(count), count == 1 ? " call" : " calls");
-}
+std::string CallsText(size_t count) { return base::CountOf(count, "call"); }
 
 }  // namespace
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/count_of.h"
 #include "base/files.h"
 #include "base/host/json.h"
 #include "base/strings.h"
@@ -175,8 +176,8 @@ std::string InWords(const Line& line, const Judged& judged) {
              std::to_string(line.index), " (", line.dtype, " ", line.shape, ")");
   if (!line.problem.empty()) return Concat(name, ": ", line.problem);
   if (line.not_finite > 0) {
-    return Concat(name, ": ", std::to_string(line.not_finite),
-                  " elements are NaN or infinite on one side only");
+    return Concat(name, ": ", base::CountOf(line.not_finite, "element is", "elements are"),
+                  " NaN or infinite on one side only");
   }
   if (line.places > 0) {
     return Concat(name, ": ", std::to_string(line.places), " whole numbers are others");

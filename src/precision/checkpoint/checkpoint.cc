@@ -7,6 +7,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "base/count_of.h"
 #include "base/files.h"
 #include "base/host/json.h"
 #include "base/strings.h"
@@ -74,9 +75,10 @@ Result<Shards> FindShards(const std::string& folder) {
     }
   }
   if (!out.files.empty() && !torch_files.empty()) {
-    out.notes.push_back(Concat(folder, ": the safetensors are compared, ",
-                               std::to_string(torch_files.size()), " files of torch are not (",
-                               torch_files.front(), ")"));
+    out.notes.push_back(
+        Concat(folder, ": the safetensors are compared, ",
+               base::CountOf(torch_files.size(), "file of torch is", "files of torch are"),
+               " not (", torch_files.front(), ")"));
   }
   if (out.files.empty()) out.files = torch_files;
   if (!index.empty()) {
@@ -127,8 +129,8 @@ Result<Checkpoint> LoadFolder(const std::string& folder) {
     for (const std::string& text : file.left_out) out.left_out.push_back(prefix + text);
     out.other_values += file.other_values;
   }
-  out.kind = Concat(safetensors ? "safetensors" : "torch", ", ", std::to_string(files.size()),
-                    files.size() == 1 ? " file" : " files");
+  out.kind =
+      Concat(safetensors ? "safetensors" : "torch", ", ", base::CountOf(files.size(), "file"));
   return out;
 }
 

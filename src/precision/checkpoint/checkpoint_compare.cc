@@ -7,6 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/count_of.h"
 #include "base/files.h"
 #include "base/strings.h"
 #include "precision/cause/evidence.h"
@@ -59,21 +60,19 @@ class Run {
 
  private:
   void ReportNotes(const NamePairs& pairs) {
-    out_.target_kind =
-        Concat(target_.kind, ", ", std::to_string(target_.tensors.size()), " tensors");
-    out_.golden_kind =
-        Concat(golden_.kind, ", ", std::to_string(golden_.tensors.size()), " tensors");
+    out_.target_kind = Concat(target_.kind, ", ", base::CountOf(target_.tensors.size(), "tensor"));
+    out_.golden_kind = Concat(golden_.kind, ", ", base::CountOf(golden_.tensors.size(), "tensor"));
     out_.notes = pairs.notes;
     for (const Checkpoint* side : {&target_, &golden_}) {
       out_.notes.insert(out_.notes.end(), side->notes.begin(), side->notes.end());
       const std::string_view name = side == &target_ ? "the target" : "the golden checkpoint";
       if (!side->left_out.empty()) {
-        out_.notes.push_back(Concat(std::to_string(side->left_out.size()), " tensors of ", name,
-                                    " are not compared, the first: ", side->left_out.front()));
+        out_.notes.push_back(Concat(base::CountOf(side->left_out.size(), "tensor"), " of ", name,
+                                    " not compared, the first: ", side->left_out.front()));
       }
       if (side->other_values > 0) {
-        out_.notes.push_back(Concat(std::to_string(side->other_values), " values of ", name,
-                                    " that are no tensors (steps, options) are not compared"));
+        out_.notes.push_back(Concat(base::CountOf(side->other_values, "value"), " of ", name,
+                                    " not compared: no tensors (steps, options)"));
       }
     }
   }
@@ -207,7 +206,7 @@ class Run {
     }
     if (moved_ > 0 && moved_ * 2 >= off) {
       out_.conclusion = Concat("values have other names: ", std::to_string(moved_), " of ",
-                               std::to_string(both), " tensors hold the values of another one");
+                               base::CountOf(both, "tensor"), " hold the values of another one");
       return;
     }
     if (off == both) {
@@ -221,7 +220,7 @@ class Run {
       if (bad) names.push_back(row.name);
     }
     const std::string place = CommonPlace(names);
-    out_.conclusion = Concat(std::to_string(off), " of ", std::to_string(both), " tensors differ",
+    out_.conclusion = Concat(std::to_string(off), " of ", base::CountOf(both, "tensor"), " differ",
                              place.empty() ? "" : Concat(", all of them in ", place));
   }
 

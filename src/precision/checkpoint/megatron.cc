@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/count_of.h"
 #include "base/files.h"
 #include "base/strings.h"
 #include "precision/checkpoint/checkpoint_file.h"
@@ -157,12 +158,11 @@ class Loader {
     }
     if (beside_ > 0) {
       out_.notes.push_back(
-          Concat(folder_, ": ", std::to_string(beside_),
-                 " tensors other than the model (optimizer, random numbers) are not "
-                 "compared"));
+          Concat(folder_, ": ", base::CountOf(beside_, "tensor"),
+                 " other than the model (optimizer, random numbers) not compared"));
     }
     for (auto& [name, tensor] : whole_) out_.tensors.push_back({name, std::move(tensor)});
-    out_.kind = Concat("Megatron, ", std::to_string(files_), " ranks (tensor ",
+    out_.kind = Concat("Megatron, ", base::CountOf(files_, "rank"), " (tensor ",
                        std::to_string(tensor_ranks_), ", pipeline ", std::to_string(pipelines_),
                        ", expert ", std::to_string(experts_), ")");
     return std::move(out_);

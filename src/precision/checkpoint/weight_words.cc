@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/count_of.h"
 #include "base/strings.h"
 #include "precision/cause/evidence.h"
 #include "precision/tensor/rearrangement.h"
@@ -23,15 +24,15 @@ bool IsFinite(const WeightNumbers& numbers) { return numbers.nan == 0 && numbers
 std::string NotFinite(const WeightNumbers& numbers, std::string_view side) {
   const std::string nan = numbers.nan > 0 ? Concat(std::to_string(numbers.nan), " NaN") : "";
   const std::string infinite =
-      numbers.infinite > 0 ? Concat(std::to_string(numbers.infinite), " infinities") : "";
+      numbers.infinite > 0 ? base::CountOf(numbers.infinite, "infinity", "infinities") : "";
   return Concat(nan, !nan.empty() && !infinite.empty() ? " and " : "", infinite, " in ", side);
 }
 
 // Where the differing elements are, if that is informative.
 std::string PlaceText(const Tensor& tensor, const WeightDifference& difference) {
   const auto elements = static_cast<uint64_t>(tensor.element_count());
-  std::string out = Concat(std::to_string(difference.different), " of ", std::to_string(elements),
-                           elements == 1 ? " element" : " elements");
+  std::string out =
+      Concat(std::to_string(difference.different), " of ", base::CountOf(elements, "element"));
   if (tensor.shape().size() < 2 || elements == 0 || tensor.shape()[0] == 0) return out;
   const int64_t width = tensor.element_count() / tensor.shape()[0];
   const int64_t first = difference.first / width;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/count_of.h"
 #include "base/files.h"
 #include "base/host/parallel.h"
 #include "base/strings.h"
@@ -11,7 +12,8 @@ namespace {
 
 std::string CutOff(const std::string& path, size_t entries) {
   return base::Concat(path, " ends in the middle of an entry, as after a kill while it was written",
-                      ": the ", std::to_string(entries), " entries before are used");
+                      ": the ",
+                      base::CountOf(entries, "entry before is used", "entries before are used"));
 }
 
 bool KnowsAnyCall(const StackFile& stacks, const DumpFile& dump) {

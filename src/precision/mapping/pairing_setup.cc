@@ -4,6 +4,7 @@
 #include <memory>
 #include <unordered_set>
 
+#include "base/count_of.h"
 #include "base/strings.h"
 #include "precision/compare/compare.h"
 #include "precision/mapping/layer_mapping.h"
@@ -72,8 +73,9 @@ Status UseNames(const MappingOptions& mapping, const DumpFile& target, const Dum
   if (mapping.apis && !mapping.apis->empty()) {
     SONDE_ASSIGN_OR_RETURN(*apis, ApiMapping::Load(*mapping.apis));
     if (apis->skipped_items() > 0) {
-      out->notes.push_back(base::Concat(*mapping.apis, ": ", std::to_string(apis->skipped_items()),
-                                        " items skipped, their lists differ in length"));
+      out->notes.push_back(base::Concat(*mapping.apis, ": ",
+                                        base::CountOf(apis->skipped_items(), "item"),
+                                        " skipped: the lists differ in length"));
     }
   }
   // The two programs may call an API of one name in different places, so positions do not agree;

@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "base/count_of.h"
 #include "base/files.h"
 #include "base/host/parallel.h"
 #include "base/host/yaml_file.h"
@@ -133,9 +134,9 @@ Result<std::vector<RankFile>> FindFiles(const std::string& folder, MergeOutcome*
   std::vector<RankFile> out;
   for (auto& [rank, file] : files) out.push_back(std::move(file));
   if (out.size() >= 2) return out;
-  return base::NotFoundError(Concat(folder, " holds ", std::to_string(out.size()),
-                                    " results named compare_result_rank<N>_<time>; two or more "
-                                    "are merged"));
+  return base::NotFoundError(
+      Concat(folder, " holds ", base::CountOf(out.size(), "result"),
+             " named compare_result_rank<N>_<time>; two or more are merged"));
 }
 
 // One metric of the chosen calls: name of the parameter, then a cell a rank.

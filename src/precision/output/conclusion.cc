@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/count_of.h"
 #include "base/strings.h"
 #include "precision/cause/evidence.h"
 #include "precision/compare/pairing.h"
@@ -99,9 +100,8 @@ std::string AgreementText(const std::vector<PairFinding>& pairs) {
   std::string out = largest == nullptr ? "none: all compared values are equal"
                                        : "none: nothing but rounding differs";
   if (unreadable > 0)
-    out += Concat("; ", std::to_string(unreadable), unreadable == 1 ? " value was" : " values were",
-                  " not compared");
-  if (failed > 0) out += Concat("; ", std::to_string(failed), " pairs could not be compared");
+    out += Concat("; ", base::CountOf(unreadable, "value was", "values were"), " not compared");
+  if (failed > 0) out += Concat("; ", base::CountOf(failed, "pair"), " could not be compared");
   return out;
 }
 

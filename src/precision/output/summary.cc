@@ -5,6 +5,7 @@
 #include <cmath>
 #include <span>
 
+#include "base/count_of.h"
 #include "base/strings.h"
 #include "precision/cause/evidence.h"
 #include "precision/output/result_table.h"
@@ -176,7 +177,7 @@ std::string Percent(double share) { return ShortNumber(std::ceil(share * 1000) /
 
 std::string UnreadableText(const FirstCause& cause) {
   if (cause.unreadable == 0) return {};
-  return Concat(" (", Count(cause.unreadable), " values could not be compared)");
+  return Concat(" (", base::CountOf(cause.unreadable, "value"), " could not be compared)");
 }
 
 std::string_view AdviceOf(CauseKind kind) {

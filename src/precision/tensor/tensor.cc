@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/count_of.h"
 #include "base/strings.h"
 
 namespace sonde::precision {
@@ -52,7 +53,7 @@ Result<Tensor> Tensor::Make(Dtype dtype, std::vector<int64_t> shape, std::vector
                                                std::to_string(storage.size()), " bytes"));
   }
   if (!empty && count > kMaxElements) {  // of an axis that repeats one element
-    return base::CorruptDataError(base::Concat("a tensor of ", std::to_string(count), " elements"));
+    return base::CorruptDataError(base::Concat("a tensor of ", base::CountOf(count, "element")));
   }
   Tensor out;
   out.dtype_ = dtype;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "advisor/output/needs.h"
 #include "advisor/output/write.h"
 #include "base/host/parallel.h"
 #include "base/strings.h"
@@ -99,8 +100,9 @@ AdvisorMessage AdviceMessageOf(const advisor::Report& report, const std::vector<
     message.advice.push_back(AdviceMessageOf(report, advice, ids));
   }
   for (const advisor::Silence& silence : report.silences) {
-    message.silences.push_back(
-        {.rule = silence.rule, .why = silence.why, .failed = silence.is_failure});
+    message.silences.push_back({.rule = silence.rule,
+                                .why = advisor::NeedText(silence, report.language),
+                                .failed = silence.is_failure});
   }
   message.notices = report.notices;
   return message;

@@ -152,6 +152,7 @@ function Silences({ message }: { message: AdvisorMessage }) {
   if (message.silences.length === 0) return null;
   const failed = message.silences.filter((silence) => silence.failed);
   const lacking = message.silences.filter((silence) => !silence.failed);
+  const reasons = [...new Set(lacking.map(({ why }) => why))];
   return (
     <>
       {failed.map(({ rule, why }) => (
@@ -162,7 +163,13 @@ function Silences({ message }: { message: AdvisorMessage }) {
       {lacking.length > 0 && (
         <details className="muted">
           <summary>{t("advice.silent", lacking.length)}</summary>
-          <p className="prose">{lacking.map(({ rule, why }) => `${rule} (${why})`).join(", ")}</p>
+          <ul>
+            {reasons.map((reason) => (
+              <li key={reason}>
+                {reason}: {lacking.flatMap(({ rule, why }) => (why === reason ? [rule] : [])).join(", ")}
+              </li>
+            ))}
+          </ul>
         </details>
       )}
     </>
