@@ -165,7 +165,7 @@ def test_other_functions_are_not_called(check, tmp_path):
     (tmp_path / "dump.json").write_text(json.dumps({"task": "statistics", "data": data}))
     done = check("acc_check", "-api_info", "dump.json", "-o", "out", good=False)
     assert done.returncode == 1
-    assert "none of 1 calls could be run, the first: Torch.load.0: " in done.stderr
+    assert "none of 1 call could be run, the first: Torch.load.0: " in done.stderr
     assert "not in the list of functions" in done.stderr
 
 
@@ -281,7 +281,7 @@ def test_nothing_to_check_and_no_place_to_write(check, tmp_path):
     assert not (tmp_path / "out").exists()
     (tmp_path / "dump.json").write_text('{"data": {"Torch.mm.0.forward": "x"}}')
     done = check("acc_check", "-api_info", "dump.json", "-o", "o", good=False)
-    assert "none of 1 calls could be run" in done.stderr and "no record of a call" in done.stderr
+    assert "none of 1 call could be run" in done.stderr and "no record of a call" in done.stderr
     done = check("reproduce", "Torch.mm.0", "-api_info", "dump.json", "-o", "o", good=False)
     assert done.stderr == "sonde: error: dump.json: Torch.mm.0.forward is no record of a call\n"
     mm_calls(tmp_path / "d", [{}])

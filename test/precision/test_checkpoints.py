@@ -173,7 +173,7 @@ def test_what_cannot_be_compared_is_named(compare, tmp_path):
     name = "layers.0.q.weight"
     torch.save({**state, name: state[name].to_sparse()}, tmp_path / "sparse.pt")
     done, _, _ = compare(tmp_path / "sparse.pt", tmp_path / "good.pt")
-    assert f"1 tensors of the target are not compared, the first: {name}: values" in done.stderr
+    assert f"1 tensor of the target not compared, the first: {name}: values" in done.stderr
     assert "those that were compared hold the same values" in done.stdout
     torch.save({**state, name: state[name].to(torch.complex64)}, tmp_path / "complex.pt")
     done, _, _ = compare(tmp_path / "complex.pt", tmp_path / "good.pt")

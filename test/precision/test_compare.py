@@ -115,7 +115,7 @@ def test_what_cannot_be_read_does_not_pass(probe, tmp_path):
     (row,) = (r for r in rows_of(tmp_path / "out") if "input" in r["NPU Name"])
     assert (row["Cosine"], row["Result"]) == ("unsupported", "error")
     assert "cannot be read: nothing was compared" in row["Err_message"]
-    assert "unreadable 1 rows" in shown
+    assert "unreadable 1 row" in shown
 
 
 def test_the_first_bad_place_comes_first(probe, tmp_path):
@@ -316,7 +316,7 @@ def test_missing_tensor_files_are_unsupported(probe, tmp_path):
     rows = rows_of(tmp_path / "out")
     assert [row["Cosine"] for row in rows] == ["unsupported", "unsupported"]
     assert rows[1]["Data_name"] == "['-1', '-1']"
-    assert "unreadable 1 rows" in done.stdout
+    assert "unreadable 1 row" in done.stdout
 
 
 def test_all_ranks_and_steps_by_number(probe, tmp_path):

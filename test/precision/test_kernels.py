@@ -102,7 +102,7 @@ def test_tensors_of_kernels(tables, tmp_path):
         (folder / "other.txt").write_text("")
     found, done = tables("--rank", "0", good=False)
     assert done.returncode == 1
-    assert "no numbers in 1 rows whose tensors could not be read, the first: " in done.stderr
+    assert "no numbers in 1 row whose tensors could not be read, the first: " in done.stderr
     rows = dict(enumerate(found["compare_result_0_0"]))  # in the order of the names
     verdicts = [row["Accuracy Reached or Not"] for row in rows.values()]
     assert verdicts == ["Yes", "No", "", "", "", "Yes"], done.stdout
@@ -187,7 +187,7 @@ def test_atb_tensors(probe, tmp_path):
     words = ("-m", "atb", "-tp", tmp_path / "target", "-gp", tmp_path / "golden")
     done = probe("compare", *words, "-o", tmp_path / "out", good=False)
     assert done.returncode == 1
-    assert "no numbers in 1 rows whose tensors could not be read, the first: " in done.stderr
+    assert "no numbers in 1 row whose tensors could not be read, the first: " in done.stderr
     name, text = sheet(tmp_path / "out")
     assert name.startswith("atb_tensor_compare_result_")
     assert "<v>0.75</v>" in text  # three of four are equal
