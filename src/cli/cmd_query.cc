@@ -121,7 +121,7 @@ Status WithRemedy(Status status) {
       "statements read nothing but the trace, unless --read-files is given");
 }
 
-bool Names(const Status& status, const char* table) {
+bool Names(const Status& status, std::string_view table) {
   return status.message().find(Concat("with name ", table, " ")) != std::string::npos;
 }
 

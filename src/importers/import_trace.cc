@@ -278,7 +278,7 @@ Result<std::unique_ptr<store::Store>> OpenOrImport(
     if (!source.importer->is_ours) TouchStore(path);
     return store;
   }
-  notify(base::Concat("reading ", source.importer->what, " in '", source.path, "'"));
+  notify(base::Concat("reading '", source.path, "': ", source.importer->one));
   std::unique_ptr<store::Store> made;
   SONDE_RETURN_IF_ERROR(WithFirstPlace(places, notify, [&](const std::string& path) -> Status {
     SONDE_ASSIGN_OR_RETURN(ImportedTrace imported, ImportPublished(source, stamp, path, options));

@@ -404,6 +404,6 @@ def test_the_source_of_the_data_is_reported(tmp_path):
          "--format", "csv"],
         capture_output=True, text=True, check=True, timeout=120,
     )  # fmt: skip
-    assert "reading records of MindSpore's profilers" in done.stderr
+    assert "set of records of MindSpore's profilers" in done.stderr
     assert "RuntimeProfilerJson" in done.stderr
     assert int(next(csv.DictReader(io.StringIO(done.stdout)))["n"]) == 162
