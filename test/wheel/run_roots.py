@@ -30,26 +30,24 @@ UBUNTU_KEYS_SHA256 = "36de43b15853ccae0028e9a767613770c704833f82586f28eb262f0311
 
 
 class System(NamedTuple):
-    """A system by the name of its suite: Python's package in it, and where it comes from."""
+    """A system by the name of its suite, and where it comes from."""
 
     suite: str
-    python: str
     allocator: str
     mirror: str
     script: str  # debootstrap's; newer suites than the host have none of their own
 
 
-# One for each Python from 3.9 to 3.14. Their glibc: 2.31 (bullseye, focal) to 2.43. Debian 10 and
-# Ubuntu 18.10, which have 2.28, are no longer with the others.
+# One for each Python from 3.9 to 3.14. Their glibc: 2.31 (bullseye) to 2.43. Debian 10, which has
+# 2.28, is no longer with the others.
 SYSTEMS = (
-    System("bullseye", "python3", OLD_TCMALLOC, DEBIAN, "bullseye"),
-    System("bookworm", "python3", OLD_TCMALLOC, DEBIAN, "bookworm"),
-    System("trixie", "python3", TCMALLOC, DEBIAN, "trixie"),
-    System("forky", "python3", TCMALLOC, DEBIAN, "sid"),
-    System("focal", "python3.9", OLD_TCMALLOC, UBUNTU, "focal"),
-    System("jammy", "python3", OLD_TCMALLOC, UBUNTU, "jammy"),
-    System("noble", "python3", TCMALLOC, UBUNTU, "gutsy"),
-    System("resolute", "python3", TCMALLOC, UBUNTU, "gutsy"),
+    System("bullseye", OLD_TCMALLOC, DEBIAN, "bullseye"),
+    System("bookworm", OLD_TCMALLOC, DEBIAN, "bookworm"),
+    System("trixie", TCMALLOC, DEBIAN, "trixie"),
+    System("forky", TCMALLOC, DEBIAN, "sid"),
+    System("jammy", OLD_TCMALLOC, UBUNTU, "jammy"),
+    System("noble", TCMALLOC, UBUNTU, "gutsy"),
+    System("resolute", TCMALLOC, UBUNTU, "gutsy"),
 )
 # What the kernel knows programs for 64-bit Arm by, and what starts them. It is opened when it is
 # registered (F), so that roots need not have it.
@@ -150,7 +148,7 @@ def make_root(system, folder, architecture):
         "debootstrap",
         "--variant=minbase",
         f"--arch={architecture}",
-        f"--include={system.python},{system.python}-venv,{system.allocator}",
+        f"--include=python3,python3-venv,{system.allocator}",
         *keyring,
         *components,
         system.suite,
@@ -176,7 +174,7 @@ def inside(root, command):
     return done.returncode, done.stdout + done.stderr
 
 
-def use(system, root, wheel):
+def use(root, wheel):
     """Installs the wheel and runs the commands; returns (name, status, output) of each."""
     shutil.copy(wheel, root / "tmp")
     (root / "tmp/program.py").write_text(PROGRAM)
@@ -187,7 +185,7 @@ def use(system, root, wheel):
         results = []
         steps = (
             ("glibc", "ldd --version | head -1"),
-            ("python", f"{system.python} -m venv /venv && python3 --version"),
+            ("python", "python3 -m venv /venv && python3 --version"),
             ("install", f"pip install --no-index --no-deps /tmp/{wheel.name}"),
             *COMMANDS,
         )
