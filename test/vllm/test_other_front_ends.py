@@ -87,10 +87,9 @@ grpc.channel_ready_future(channel).result(timeout=300)
 server = services.VllmEngineStub(channel)
 print(server.StartProfile(common.StartProfileRequest()).success)
 sampling = messages.SamplingParams(temperature=0, max_tokens=int(sys.argv[2]), ignore_eos=True)
-request = messages.GenerateRequest(request_id="grpc-1", text="import ", stream=True,
-                                   sampling_params=sampling)
-answers = list(server.Generate(request))
-print(answers[-1].WhichOneof("response"), answers[-1].complete.completion_tokens)
+request = messages.GenerateRequest(request_id="grpc-1", text="import ", sampling_params=sampling)
+(answer,) = server.Generate(request)
+print(answer.WhichOneof("response"), answer.complete.completion_tokens)
 print(server.StopProfile(common.StopProfileRequest()).success)
 """
 
