@@ -12,9 +12,11 @@ from sonde.vllm import _alone, _capture, _configuration, _engine, _server
 
 @pytest.fixture(autouse=True)
 def forget_variables(monkeypatch):
-    ours = (_configuration.FOLDER_VARIABLE, _configuration._OURS)
+    ours = (_configuration.FOLDER_VARIABLE, _configuration._OURS, _server._WARNED,
+            _configuration._OTHER_REPORTED)  # fmt: skip
     for name in [*ours, *dict(_configuration._SWITCHES), *dict(_configuration._NUMBERS)]:
-        monkeypatch.delenv(name, raising=False)
+        monkeypatch.setenv(name, "")  # so that what a test sets is gone with it
+        monkeypatch.delenv(name)
 
 
 def test_variables_of_older_versions(monkeypatch, capsys):
