@@ -39,6 +39,10 @@ setup: ## Install or fetch all that build, demo, tests and lint need; quick when
 setup-vllm: ## Install a vLLM for the CPU, with which `make test` tests the real server too; quick when it is there
 	@setup/python.sh vllm >/dev/null
 
+.PHONY: setup-vllm-newest
+setup-vllm-newest: ## Install the newest vLLM, which has no wheel for the CPU, over the one of `make setup-vllm`; quick when it is there
+	@setup/python.sh vllm-newest >/dev/null
+
 .PHONY: setup-mindspore
 setup-mindspore: ## Install a MindSpore for the CPU, with which `make test` tests it too; quick when it is there
 	@setup/python.sh mindspore >/dev/null
@@ -202,6 +206,10 @@ test-vllm-ways: build ## The same with vLLM started in every way and with every 
 .PHONY: test-mindspore-versions
 test-mindspore-versions: build ## The same sample with releases from 2.7 on, an environment each (KEEP=1 keeps them)
 	@$(PYTHON_TEST) test/mindspore_versions/run_mindspore.py
+
+.PHONY: test-vllm-newest
+test-vllm-newest: build ## Run the tests on a real vLLM server with the newest release (`make setup-vllm-newest`)
+	@SONDE_VLLM_PYTHON=$$(setup/python.sh vllm-newest) $(PYTHON_TEST) -m pytest -q test/vllm
 
 .PHONY: test-vllm-versions
 test-vllm-versions: build ## Run the ways to start vLLM with releases from 0.11 on, an environment each (KEEP=1 keeps them)

@@ -24,7 +24,7 @@ SETUP = Path(__file__).resolve().parent
 INDEX = "https://pypi.org/simple"
 JSON = "application/vnd.pypi.simple.v1+json"
 # Complete lists, installed without resolving.
-COMPLETE = {"vllm"}
+COMPLETE = {"vllm", "vllm-newest"}
 
 
 def resolved(requirements: Path, is_complete: bool) -> dict[str, str]:

@@ -1,5 +1,5 @@
 #!/bin/bash
-# python.sh torch|test|lint|docs|compat|msprobe|tensorboard|vllm|mindspore|engine|bench [--if-there]: print
+# python.sh torch|test|lint|docs|compat|msprobe|tensorboard|vllm|vllm-newest|mindspore|engine|bench [--if-there]: print
 # the path of a Python interpreter for that purpose; a missing environment is made in the cache
 # folder first.
 #   torch   runs the demo: $SONDE_PYTHON, or python3 where that has torch 2.4 or newer, else an environment with the pinned one
@@ -10,6 +10,8 @@
 #   msprobe the precision tool of requirements-msprobe.txt, with torch
 #   vllm    a vLLM for the CPU: $SONDE_VLLM_PYTHON, or python3 where that has one, else the environment of
 #           requirements-vllm.txt; with --if-there nothing is made, and nothing printed where there is none
+#   vllm-newest  the release of requirements-vllm-newest.txt, which has no wheel for the CPU: its Python part over the environment
+#           of requirements-vllm.txt, with the compiled part of the vLLM there; --if-there as above
 #   mindspore  a MindSpore for the CPU: $SONDE_MINDSPORE_PYTHON, or python3 where that has one, else the environment of
 #           requirements-mindspore.txt; --if-there as above
 #   engine  Ray, Dask, and readers and a server for lakes: $SONDE_ENGINE_PYTHON, or the environment of requirements-engine.txt; --if-there as above
@@ -70,6 +72,14 @@ torch_python() {
   fi
 }
 
+# see_packages PYTHON BELOW: what the environment of PYTHON lacks is looked for among the packages of the interpreter BELOW.
+see_packages() {
+  "$2" -c 'import site, sysconfig
+paths = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib"), *site.getsitepackages()}
+print("".join(f"import site; site.addsitedir({path!r})\n" for path in sorted(paths)), end="")' \
+    >"$("$1" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/below.pth"
+}
+
 # The user's own Python is left as it is: further packages for the tests go into an environment that
 # sees its packages.
 test_python() {
@@ -85,10 +95,7 @@ test_python() {
     say "making the Python environment 'test' over $python (3 MB, a few seconds)"
     rm -rf "$target"
     "$python" -m venv "$target" >&2 || fail "$python -m venv failed (Debian: install python3-venv)"
-    "$python" -c 'import site, sysconfig
-paths = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib"), *site.getsitepackages()}
-print("".join(f"import site; site.addsitedir({path!r})\n" for path in sorted(paths)), end="")' \
-      >"$("$target/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/below.pth"
+    see_packages "$target/bin/python" "$python"
     install_requirements "$target/bin/python" "$setup_dir/requirements-test.txt" ||
       fail "pip could not install requirements-test.txt into $target"
     touch "$target/complete"
@@ -113,24 +120,14 @@ text = re.sub(r"(?m)^Version: (.*)$", r"Version: \1+cpu", text, count=1)
 PY
 }
 
-# vllm_python [--if-there]
-vllm_python() {
-  local python requirements target
+# vllm_environment [--if-there]: the environment of requirements-vllm.txt.
+vllm_environment() {
+  local requirements target
   requirements="$setup_dir/requirements-vllm.txt"
   target="$cache_dir/venv-vllm-$(digest "$requirements")"
-  if [ -n "${SONDE_VLLM_PYTHON:-}" ]; then
-    has_modules "$SONDE_VLLM_PYTHON" vllm || fail "SONDE_VLLM_PYTHON=$SONDE_VLLM_PYTHON has no vllm"
-    printf '%s\n' "$SONDE_VLLM_PYTHON"
-    return
-  fi
-  python=$(base_python)
-  if has_modules "$python" vllm; then
-    printf '%s\n' "$python"
-    return
-  fi
   if [ ! -e "$target/complete" ]; then
     [ "${1:-}" != --if-there ] || return 0
-    "$python" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' ||
+    "$(base_python)" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' ||
       fail "vLLM needs a python3 of version 3.11 to 3.13; or set SONDE_VLLM_PYTHON to one that has vLLM"
     lock_cache
   fi
@@ -142,6 +139,66 @@ vllm_python() {
     install_requirements "$target/bin/python" "$requirements" --no-deps ||
       fail "pip could not install requirements-vllm.txt into $target"
     alias_vllm "$target/bin/python"
+    touch "$target/complete"
+  fi
+  printf '%s\n' "$target/bin/python"
+}
+
+# vllm_python [--if-there]
+vllm_python() {
+  local python
+  if [ -n "${SONDE_VLLM_PYTHON:-}" ]; then
+    has_modules "$SONDE_VLLM_PYTHON" vllm || fail "SONDE_VLLM_PYTHON=$SONDE_VLLM_PYTHON has no vllm"
+    printf '%s\n' "$SONDE_VLLM_PYTHON"
+    return
+  fi
+  python=$(base_python)
+  if has_modules "$python" vllm; then
+    printf '%s\n' "$python"
+    return
+  fi
+  vllm_environment "${1:-}"
+}
+
+# compile_vllm PYTHON BELOW: the wheel in the environment of PYTHON, which was built for CUDA, gets the compiled part of the
+# one below, which was built for the CPU; its version has to name that.
+compile_vllm() {
+  "$1" - "$("$2" -c 'import sysconfig; print(sysconfig.get_path("platlib"))')" <<'PY'
+import pathlib
+import re
+import sys
+import sysconfig
+below = pathlib.Path(sys.argv[1])
+here = pathlib.Path(sysconfig.get_path("platlib"))
+for path in (here / "vllm").rglob("*.so"):
+    path.unlink()
+for path in (below / "vllm").rglob("*.so"):
+    (here / path.relative_to(below)).symlink_to(path)
+(metadata,) = here.glob("vllm-*.dist-info/METADATA")
+text = metadata.read_text()
+metadata.write_text(re.sub(r"(?m)^Version: (.*)$", r"Version: \1+cpu", text, count=1))
+PY
+}
+
+# vllm_newest_python [--if-there]
+vllm_newest_python() {
+  local below requirements target
+  requirements="$setup_dir/requirements-vllm-newest.txt"
+  target="$cache_dir/venv-vllm-newest-$(cat "$setup_dir/requirements-vllm.txt" "$requirements" | sha256sum | cut -c1-12)"
+  if [ ! -e "$target/complete" ]; then
+    [ "${1:-}" != --if-there ] || return 0
+    below=$(vllm_environment)
+    lock_cache
+  fi
+  if [ ! -e "$target/complete" ]; then
+    need_space 2 "the Python environment 'vllm-newest'"
+    say "making the Python environment 'vllm-newest' over $below (340 MB to load, 200 MB on disk, half a minute)"
+    rm -rf "$target"
+    "$below" -m venv "$target" >&2 || fail "$below -m venv failed"
+    see_packages "$target/bin/python" "$below"
+    install_requirements "$target/bin/python" "$requirements" --no-deps ||
+      fail "pip could not install requirements-vllm-newest.txt into $target"
+    compile_vllm "$target/bin/python" "$below"
     touch "$target/complete"
   fi
   printf '%s\n' "$target/bin/python"
@@ -195,8 +252,9 @@ case "${1:-}" in
   msprobe) environment msprobe "$setup_dir/requirements-msprobe.txt" 9 "mindstudio-probe with torch: 2 GB to load, 5.6 GB on disk, 1 to 5 minutes" ;;
   tensorboard) environment tensorboard "$setup_dir/requirements-tensorboard.txt" 1 "TensorBoard with its graph viewer: 40 MB to load, 150 MB on disk, some 10 seconds" ;;
   vllm) vllm_python "${2:-}" ;;
+  vllm-newest) vllm_newest_python "${2:-}" ;;
   mindspore) mindspore_python "${2:-}" ;;
   engine) engine_python "${2:-}" ;;
   bench) environment bench "$setup_dir/requirements-bench.txt" 1 "DuckDB, Perfetto: 60 MB to load, 250 MB on disk, some 10 seconds" ;;
-  *) fail "usage: python.sh torch|test|lint|docs|compat|msprobe|tensorboard|vllm|mindspore|engine|bench" ;;
+  *) fail "usage: python.sh torch|test|lint|docs|compat|msprobe|tensorboard|vllm|vllm-newest|mindspore|engine|bench" ;;
 esac

@@ -89,11 +89,16 @@ class Server:
         while time.monotonic() < end:
             if self.process.poll() is not None:
                 raise ServerError(f"the server ended\n{self.last_lines()}")
-            with contextlib.suppress(OSError):
-                if self.call("/health")[0] == 200:
-                    return
+            if self.answers():
+                return
             time.sleep(0.5)
         raise ServerError(f"the server did not start in {START_LIMIT_S} s\n{self.last_lines()}")
+
+    def answers(self):
+        """Whether it serves already."""
+        with contextlib.suppress(OSError):
+            return self.call("/health")[0] == 200
+        return False
 
     def last_lines(self, count=40):
         """With the first errors before them: an engine's comes long before its front-end's."""

@@ -1,7 +1,8 @@
 #!/bin/bash
 # Profiling a vLLM server: time a token, time of the stop and memory, beside vLLM's own profiler in the same run.
 # Usage: run.sh BUILD_FOLDER [options of bench.py], or run.sh BUILD_FOLDER stress [options of stress.py],
-# or run.sh BUILD_FOLDER one_process [options of one_process.py]; there SHAPE names the model's shape (tiny).
+# or run.sh BUILD_FOLDER one_process [options of one_process.py], where SHAPE names the model's shape (tiny), or
+# run.sh BUILD_FOLDER client_times [options of client_times.py]: what clients see of it.
 # Skipped where no vLLM is installed (make test-vllm installs one).
 set -euo pipefail
 root="$(cd "$(dirname "$0")/../.." && pwd)"
@@ -24,8 +25,8 @@ if [ "${1:-}" = one_process ]; then
   exit 0
 fi
 program=bench
-if [ "${1:-}" = stress ]; then
-  program=stress
+if [ "${1:-}" = stress ] || [ "${1:-}" = client_times ]; then
+  program="$1"
   shift
 fi
 PYTHONPATH="$root/tools" python3 "$root/bench/vllm/$program.py" --sonde "$build/bin/sonde" --python "$python" \

@@ -17,7 +17,6 @@ import pickle
 import shutil
 import subprocess
 import sys
-import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -28,6 +27,7 @@ sys.path[:0] = [str(ROOT / "tools"), str(HERE)]
 from causes import AT_ONCE, BLOCK, BLOCKS, CAUSES, PAIRS, ROOM, WITH_SCORES, Site  # noqa: E402
 from clients import Load, Request  # noqa: E402
 from found import Counts, look_at  # noqa: E402
+from processor_use import processor_use, share_of_others  # noqa: E402
 from vllm_server import Server  # noqa: E402
 
 
@@ -64,24 +64,6 @@ def busy_machine(is_busy):
             one.wait()
 
 
-def processor_seconds(leader):
-    """Used since the start by the whole machine, and by the server and ourselves."""
-    fields = Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]
-    user, nice, system, _, _, irq, soft_irq, steal = map(int, fields)
-    own = sum(os.times()[:2]) * os.sysconf("SC_CLK_TCK")
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):
-            words = path.read_text().rpartition(")")[2].split()
-            if int(words[3]) == leader:  # its session
-                own += int(words[11]) + int(words[12])
-    return user + nice + system + irq + soft_irq + steal, own, time.monotonic()
-
-
-def share_of_others(before, after):
-    ticks = (after[2] - before[2]) * os.sysconf("SC_CLK_TCK") * os.cpu_count()
-    return max(0.0, (after[0] - before[0] - (after[1] - before[1])) / ticks)
-
-
 def plug_in(folder):
     """A folder in which vLLM finds the plug-in as if it were installed."""
     metadata = folder / "planted-0.0.dist-info"
@@ -113,7 +95,7 @@ def record(server, folder, session):
     before = set((folder / "profile").glob("*server_*"))
     if server.profile("start")[0] != 200:
         raise RuntimeError(f"no session\n{server.last_lines()}")
-    used = processor_seconds(server.process.pid)
+    used = processor_use(server.process.pid)
     with busy_machine(session.is_busy):
         site.load = load = Load(server.port)
         load.await_more(10)
@@ -122,7 +104,7 @@ def record(server, folder, session):
             load.await_more(6)
         load.await_more(0 if session.causes else 20)
         load.stop()
-    session.others = share_of_others(used, processor_seconds(server.process.pid))
+    session.others = share_of_others(used, processor_use(server.process.pid))
     server.profile("stop")
     (session.folder,) = set((folder / "profile").glob("*server_*")) - before
     session.requests = [*load.seen, *(own for one in session.planted for own in one.own)]

@@ -7,14 +7,16 @@ from types import SimpleNamespace
 import pytest
 from sonde._inject import _command
 from sonde._inject._options import Options
-from sonde.vllm import _configuration, _server
+from sonde.vllm import _alone, _capture, _configuration, _engine, _server
 
 
 @pytest.fixture(autouse=True)
 def forget_variables(monkeypatch):
-    ours = (_configuration.FOLDER_VARIABLE, _configuration._OURS)
+    ours = (_configuration.FOLDER_VARIABLE, _configuration._OURS, _server._WARNED,
+            _configuration._OTHER_REPORTED)  # fmt: skip
     for name in [*ours, *dict(_configuration._SWITCHES), *dict(_configuration._NUMBERS)]:
-        monkeypatch.delenv(name, raising=False)
+        monkeypatch.setenv(name, "")  # so that what a test sets is gone with it
+        monkeypatch.delenv(name)
 
 
 def test_variables_of_older_versions(monkeypatch, capsys):
@@ -70,6 +72,64 @@ def test_a_version_that_reads_the_variable(monkeypatch, tmp_path):
     assert _configuration.fill(SimpleNamespace(), Options(save_path=str(tmp_path)))
     monkeypatch.setenv(_configuration.FOLDER_VARIABLE, "/theirs")
     assert not _configuration.fill(SimpleNamespace(), Options(save_path=str(tmp_path)))
+
+
+@pytest.mark.parametrize(("given", "kind"), [
+    ('vllm serve m --profiler-config {"profiler":"cuda"}', "cuda"),
+    ("vllm serve m --profiler-config.profiler=proton", "proton"),
+    ("vllm serve m --profiler-config.profiler cuda", "cuda"),
+    ("vllm serve m --config f\nprofiler-config:\n  profiler: 'proton'", "proton"),
+    ('vllm serve m --profiler-config {"profiler":"torch","torch_profiler_dir":"/cuda"}', ""),
+])  # fmt: skip
+def test_a_profiler_that_is_not_torchs(monkeypatch, capsys, tmp_path, given, kind):
+    """The ranks are left to it; one line a server names what is recorded beside, and where."""
+    monkeypatch.setenv(_configuration._OTHER_REPORTED, "")
+    options = Options(save_path=str(tmp_path))
+    assert _configuration.other_profiler_in(given) == kind
+    for _ in range(2):
+        _configuration.warn_of_other(kind, options)
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == bool(kind)
+    assert all(f"profiler {kind}:" in line and str(tmp_path) in line for line in lines)
+
+
+@pytest.mark.parametrize("executor", ["UniProcExecutor", "MultiprocExecutor"])
+def test_engine_beside_a_profiler_that_is_not_torchs(monkeypatch, tmp_path, executor):
+    """Its session goes where Sonde's captures go, and it records itself: no rank does."""
+    monkeypatch.setenv("SONDE_SERVER_ID", "1_2")
+    monkeypatch.setenv(_configuration._OTHER_REPORTED, "1")
+    monkeypatch.setattr(_capture, "options", Options(save_path=str(tmp_path)))
+    started = []
+    monkeypatch.setattr(_capture.ProcessCapture, "start", lambda _, path: started.append(path))
+    config = SimpleNamespace(
+        profiler_config=SimpleNamespace(profiler="cuda", torch_profiler_dir=""),
+        model_config=SimpleNamespace(enforce_eager=True, served_model_name="tiny"),
+    )
+    core = SimpleNamespace(vllm_config=config, model_executor=type(executor, (), {})())
+    capture = _capture.ProcessCapture("engine0")
+    _engine._begin(core, capture, None)
+    (session,) = tmp_path.glob("server_1_2_*")
+    assert started == [str(session)] and capture.session == str(session)
+
+
+@pytest.mark.parametrize(("words", "calls"), [
+    (["vllm", "serve", "m"], "POST /start_profile and /stop_profile"),
+    (["vllm", "serve", "m", "--grpc"], "StartProfile and StopProfile (gRPC)"),
+    (["/site/vllm/entrypoints/launchers/grpc_server.py", "--model", "m"],
+     "StartProfile and StopProfile (gRPC)"),
+    (["vllm", "serve", "m", "--headless"], ""),
+])  # fmt: skip
+def test_who_is_asked_for_sessions(monkeypatch, capsys, tmp_path, words, calls):
+    """Each server gets a configuration; who can be reached is reported, with how."""
+    for variable in ("SONDE_SERVER_HEADLESS", _server._WARNED):
+        monkeypatch.setenv(variable, "")
+    monkeypatch.setattr(sys, "argv", list(words))
+    _server._ask_for_routes(Options(save_path=str(tmp_path)), (0, 33))
+    assert "--profiler-config" in sys.argv
+    reported = capsys.readouterr().err
+    assert (f"sonde: {calls} are open to whoever reaches" in reported) == bool(calls)
+    assert bool(reported) == bool(calls)
+    assert (_alone.reason() is not None) == ("--headless" in words)
 
 
 def test_a_server_names_it_once(monkeypatch, capsys):

@@ -4,7 +4,7 @@ vLLM."""
 from types import SimpleNamespace
 
 import pytest
-from sonde.vllm import _capture, _front_end, _session, _status
+from sonde.vllm import _alone, _capture, _front_end, _session, _status
 
 
 @pytest.fixture(autouse=True)
@@ -71,6 +71,36 @@ def test_each_lists_the_sessions_of_all(tmp_path, monkeypatch):
     _status.publish(session, _status.COMPLETE)
     monkeypatch.setattr(_status, "_states", here)
     assert _status.sessions() == [{**wanted, "state": _status.COMPLETE}]
+
+
+def test_the_engine_ends_a_session_that_no_front_end_takes_part_in(tmp_path, monkeypatch, capsys):
+    """Of several engines the last; with a front-end none of them does."""
+    summed_up = []
+    monkeypatch.setattr(_capture, "analyse", summed_up.append)
+    monkeypatch.setenv("VLLM_USE_RUST_FRONTEND", "1")
+    session = _session.begin(str(tmp_path), None, 0)
+    monkeypatch.setattr(_session, "_number", 0)  # another process
+    assert _session.begin(str(tmp_path), None, 1) == session
+    _alone.finish(session, 1)
+    assert not summed_up
+    _alone.finish(session, 0)
+    _alone.finish(session, 0)
+    assert summed_up == [session]
+    (line,) = capsys.readouterr().err.splitlines()
+    assert session in line and "Rust program (VLLM_USE_RUST_FRONTEND=1)" in line
+    second = _session.begin(str(tmp_path), None, 0)
+    _session.join_front_end(second)
+    _alone.finish(second, 0)
+    assert summed_up == [session]
+
+
+@pytest.mark.parametrize(("words", "file", "expected"), [
+    (["vllm", "serve", "m", "--headless"], "", True), (["vllm", "serve", "m"], "", False),
+    (["vllm", "serve", "m", "--config", "f"], "\nheadless: true", True),
+    (["vllm", "serve", "m", "--config", "f"], "\nheadless: false", False),
+])  # fmt: skip
+def test_engines_without_a_front_end_are_known_by_their_command(words, file, expected):
+    assert _alone.is_headless(words, file) is expected
 
 
 def test_engines_of_a_server_share_a_session_and_those_of_a_program_do_not(tmp_path, monkeypatch):

@@ -1,6 +1,6 @@
 """One server under `sonde run`, and the programs beside it: all that `vllm serve` on one rank is
 enough for. It is started once; what is looked at lies in test/one_rank, in this order: requests.py,
-operators.py, bench_serve.py, disk.py, programs.py, and fates.py, the last of which kills it.
+operators.py, bench_serve.py, tails.py, disk.py, programs.py, and fates.py, which kills it.
 """
 
 from pathlib import Path
@@ -12,6 +12,7 @@ from vllm_server import Server
 from one_rank.requests import *  # noqa: F403
 from one_rank.operators import *  # noqa: F403
 from one_rank.bench_serve import *  # noqa: F403
+from one_rank.tails import *  # noqa: F403
 from one_rank.disk import *  # noqa: F403
 from one_rank.programs import *  # noqa: F403
 from one_rank.fates import *  # noqa: F403

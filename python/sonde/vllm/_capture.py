@@ -9,12 +9,14 @@ from typing import Any, Callable, Optional
 from sonde import _analyse, _native, _report
 from sonde._inject._options import Options
 from sonde.torch._recording import Recording, Settings
-from sonde.vllm import _marks, _session, _status
+from sonde.vllm import _configuration, _marks, _session, _status
 from sonde.vllm._collections import Collections
 
 
 def trace_folder(vllm_config: Any) -> Optional[str]:
     """Where the server's configuration wants traces, None where it wants none."""
+    if _configuration.other_profiler(vllm_config):
+        return os.path.abspath(options.save_path)
     config = getattr(vllm_config, "profiler_config", None)
     folder = getattr(config, "torch_profiler_dir", None) if config is not None else None
     folder = folder or os.environ.get("VLLM_TORCH_PROFILER_DIR")

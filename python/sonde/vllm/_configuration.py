@@ -10,6 +10,7 @@ from sonde import _report
 from sonde._inject._options import Options
 
 FOLDER_VARIABLE = "VLLM_TORCH_PROFILER_DIR"
+_OTHER_REPORTED = "SONDE_SERVER_OTHER_PROFILER"
 _OURS = "SONDE_SERVER_FOLDER"  # the variable's value where it is ours, not the user's
 
 # Variables of vLLM before 0.13 (0.13 and 0.14 still read them) and what they are now.
@@ -33,6 +34,9 @@ _WITHOUT_EFFECT = (
                                 "kineto` writes the trace in vLLM's form"),
     ("torch_profiler_dump_cuda_time_total", "operators are summed up in ASCEND_PROFILER_OUTPUT"),
 )  # fmt: skip
+
+# Kinds of vLLM's profilers that are not torch's: Sonde does not take their place.
+_OTHERS = {"cuda": "CUDA's profiler (for Nsight Systems)", "proton": "Triton's Proton"}
 
 
 def of_environment() -> dict[str, Any]:
@@ -114,6 +118,30 @@ def warn(given: str) -> None:
     for field, instead in _WITHOUT_EFFECT:
         if field in given or field.replace("_", "-") in given:
             _report.log(f"{field} has no effect: {instead}")
+
+
+def other_profiler(vllm_config: Any) -> str:
+    """The kind of the profiler that is configured where that is not torch's, else empty."""
+    kind = getattr(getattr(vllm_config, "profiler_config", None), "profiler", None)
+    return kind if kind in _OTHERS else ""
+
+
+def other_profiler_in(given: str) -> str:
+    """The same of the words of a command, or the lines of its file."""
+    kinds = "|".join(_OTHERS)
+    found = re.search(rf"\bprofiler['\"]?\s*[:=\s]\s*['\"]?({kinds})\b", given)
+    return found[1] if found else ""
+
+
+def warn_of_other(kind: str, options: Options) -> None:
+    """Once a server: what Sonde does beside such a profiler."""
+    if kind and not os.environ.get(_OTHER_REPORTED):
+        os.environ[_OTHER_REPORTED] = "1"
+        _report.log(
+            f"profiler {kind}: the ranks are left to {_OTHERS[kind]}, which vLLM starts there; "
+            f"requests and engine steps are recorded into {os.path.abspath(options.save_path)} "
+            '("profiler": "torch" has the ranks recorded, too)'
+        )
 
 
 def value_of(words: list[str], given: str, option: str) -> str:

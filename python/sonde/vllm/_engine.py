@@ -10,8 +10,8 @@ from typing import Any, Optional
 
 from sonde import _native, _report
 from sonde._seams import Around, Part, Seam
-from sonde.vllm import _configuration, _marks, _session
-from sonde.vllm._capture import ProcessCapture, trace_folder
+from sonde.vllm import _alone, _capture, _configuration, _marks, _session
+from sonde.vllm._capture import ProcessCapture, served_model, trace_folder
 
 _COMPILED = (
     "the model runs compiled: {regions} the operators that it calls and the kernels that it "
@@ -214,6 +214,9 @@ def _profile(self: Any, is_start: bool = True, *args: Any, **kwargs: Any) -> Aro
     capture = self.__dict__.get("_sonde_capture")
     if capture is None:
         capture = self._sonde_capture = ProcessCapture(f"engine{_engine_number(self)}")
+        model = served_model(getattr(self, "vllm_config", None))
+        if model is not None:
+            capture.facts["served_model"] = model
     if is_start and not capture.is_begun:  # several front-ends may ask
         prefix = args[0] if args else kwargs.get("profile_prefix")
         _begin(self, capture, prefix)
@@ -223,6 +226,8 @@ def _profile(self: Any, is_start: bool = True, *args: Any, **kwargs: Any) -> Aro
         if not is_start:
             capture.stop()
             capture.is_begun = False
+            session, capture.session = capture.session, None
+            _alone.finish(session, _engine_number(self))
 
 
 def _engine_number(core: Any) -> int:
@@ -245,9 +250,12 @@ def _begin(core: Any, capture: ProcessCapture, prefix: Optional[str]) -> None:
         _report.log(_COMPILED.format(regions=_REGIONS if _names_regions() else _NO_REGIONS))
     try:
         session = _session.begin(folder, prefix, _engine_number(core))
-        capture.is_begun = True
+        capture.session, capture.is_begun = session, True
     except OSError as problem:
         _report.log(f"the engine is not recorded: {problem}", error=True)
         return
-    if type(getattr(core, "model_executor", None)).__name__ not in _IN_PROCESS:
+    _report.note("session", session)
+    other = _configuration.other_profiler(config)
+    _configuration.warn_of_other(other, _capture.options)
+    if other or type(getattr(core, "model_executor", None)).__name__ not in _IN_PROCESS:
         capture.start(session)

@@ -14,12 +14,10 @@ from typing import Any, Optional
 
 from sonde import _native, _report
 from sonde._seams import Around, AsyncAround, Part, Seam
-from sonde.vllm import _capture, _http_headers, _marks, _session, _status
+from sonde.vllm import _capture, _configuration, _http_headers, _marks, _session, _status
 from sonde.vllm._capture import ProcessCapture, analyse, served_model, trace_folder
 from sonde.vllm._loop_lag import LoopLag
 from sonde.vllm._routes import ProfileRoutes
-
-_SAMPLING = ("max_tokens", "temperature", "top_p", "top_k", "n", "seed")
 
 #: Of this process's loop.
 lag = LoopLag()
@@ -225,21 +223,15 @@ def _record_arrival(native: _native.Recorder, request: Any) -> None:
         "age_ns": _marks.age_ns(request) if http is None else http.age_ns(),
         "prompt_tokens": len(request.prompt_token_ids or ()),
     }
-    if http is not None:
+    if http is None:
+        facts.update(_http_headers.traced(getattr(request, "trace_headers", None)))
+    else:
         http.keys.append(key)
         facts["range"] = http.range
         facts["waited_ns"] = http.waited_ns
         facts.update(http.headers)
-    facts.update(_settings_of(request))
+    facts.update(_marks.settings_of(request))
     _marks.mark(native, "request arrived", facts)
-
-
-def _settings_of(request: Any) -> dict[str, Any]:
-    """How the request's tokens are chosen, and by which adapter."""
-    sampling = getattr(request, "sampling_params", None)
-    values = {name: getattr(sampling, name, None) for name in _SAMPLING}
-    values["lora"] = getattr(getattr(request, "lora_request", None), "lora_name", None)
-    return {name: value for name, value in values.items() if value is not None}
 
 
 def _record_output(native: _native.Recorder, name: str, tokens: int, reason: Any) -> None:
@@ -254,7 +246,9 @@ def _record_output(native: _native.Recorder, name: str, tokens: int, reason: Any
 async def _start_profile(self: Any, *_: Any, **__: Any) -> AsyncAround:
     """The front-end of a server records when its engine does."""
     yield
-    await asyncio.to_thread(begin, self, getattr(self, "profiler", None) is not None)
+    is_left = _configuration.other_profiler(getattr(self, "vllm_config", None))
+    is_recorded = bool(is_left) or getattr(self, "profiler", None) is not None
+    await asyncio.to_thread(begin, self, is_recorded)
     lag.start(asyncio.get_running_loop())
 
 
@@ -287,6 +281,7 @@ def begin(front_end: Any, is_recorded: bool) -> None:
         if not _report.has_launcher():
             atexit.register(_end_of_server, front_end)
     if session is not None:
+        _session.join_front_end(session)
         _status.publish(session, _status.RECORDING)
         _report.note("session", session)
     if is_recorded:

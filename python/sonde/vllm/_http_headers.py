@@ -35,6 +35,13 @@ def facts_of(scope: Any) -> dict[str, str]:
     return facts
 
 
+def traced(headers: Any) -> dict[str, str]:
+    """The ``traceparent`` among those that a front-end passes on to its engine."""
+    given = (headers or {}).get(TRACEPARENT, "")
+    found = _traceparent(given.encode("ascii", "replace"))
+    return {TRACEPARENT: found} if found else {}
+
+
 def shortened(text: str, longest: int) -> str:
     """The text, or its first characters with an ellipsis."""
     return text if len(text) <= longest else text[: longest - 1] + "…"

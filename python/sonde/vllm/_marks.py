@@ -22,6 +22,7 @@ _keys: dict[str, int] = {}
 _KEPT_KEYS = 10000
 _LONGEST_NAME = 200  # characters
 _TEXT_PART = 1500  # bytes; an argument set holds 2048
+_SAMPLING = ("max_tokens", "temperature", "top_p", "top_k", "n", "seed")
 
 
 def recorder() -> Optional[_native.Recorder]:
@@ -56,6 +57,14 @@ def age_ns(request: Any) -> int:
     recorder's clock."""
     arrival = getattr(request, "arrival_time", None)
     return max(0, time.time_ns() - int(arrival * 1e9)) if arrival else 0
+
+
+def settings_of(request: Any) -> dict[str, Any]:
+    """How the request's tokens are chosen, and by which adapter."""
+    sampling = getattr(request, "sampling_params", None)
+    values = {name: getattr(sampling, name, None) for name in _SAMPLING}
+    values["lora"] = getattr(getattr(request, "lora_request", None), "lora_name", None)
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def step_key(engine: int, number: int) -> int:

