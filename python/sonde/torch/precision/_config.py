@@ -68,6 +68,12 @@ class Config:
         )
 
     @property
+    def has_gradients(self) -> bool:
+        """Whether gradients of what modules get and give are recorded."""
+        phases = {"forward", "backward"} & set(self.data_mode)
+        return self.task != "structure" and (not phases or "backward" in phases)
+
+    @property
     def needs_tensors(self) -> bool:
         """Whether statistics of whole values are not enough: tensors, or parts of them."""
         is_plain = self.task == "statistics" and self.summary_mode == "statistics"

@@ -13,6 +13,7 @@ from typing import Any, Callable, Optional
 
 from sonde._seams import Part, Seam
 from sonde.torch.precision import _errors, _graph_backend, _graph_notes
+from sonde.torch.precision._config import Config
 from sonde.torch.precision._graph_backward import Backward
 from sonde.torch.precision._graph_entries import Entries
 from sonde.torch.precision._graph_gradients import Marker
@@ -22,12 +23,15 @@ _SINCE = (2, 10)  # of torch
 _watched: "list[_Watch]" = []
 
 
-def watch() -> "_Watch":
-    """Graphs that are compiled from now on say what their modules do. Once a process."""
+def watch(config: Optional[Config] = None) -> "_Watch":
+    """Graphs that are compiled from now on say what their modules do, as a configuration wants it.
+    Once a process."""
     if not _watched:
         _watched.append(_Watch())
         for seam in seams(_watched[0]):
             seam.install()
+    if config is not None:
+        _watched[0].config = config
     return _watched[0]
 
 
@@ -53,12 +57,14 @@ def seams(watching: "Optional[_Watch]" = None) -> tuple[Seam, ...]:
 
 class _Watch:
     """``graphs``: how many have values; ``traced``: how many came from Dynamo; ``service``:
-    which records, if any; ``backend``: what compiles them, if not Inductor."""
+    which records, if any; ``config``: what is wanted of graphs; ``backend``: what compiles them,
+    if not Inductor."""
 
     def __init__(self) -> None:
         self.graphs = 0
         self.traced = 0
         self.service: Any = None
+        self.config = Config()
         self.backend = ""
         self._thread = threading.local()
 
@@ -83,14 +89,14 @@ class _Watch:
         return changed
 
     def _insert(self, model: Any, inputs: "list[Any]") -> Optional[Plan]:
-        collector = getattr(self.service, "collector", None)
+        marker = Marker(inputs) if self.config.has_gradients else None
+        graph, count = model.graph, len(inputs)
         try:
-            tensors = collector is not None and collector.config.needs_tensors
-            wants = collector is not None and (
-                collector.backward_input or collector.backward_output
-            )
-            plan = insert(model, tensors, Marker(inputs) if wants else None)
+            plan = insert(model, self.config.needs_tensors, marker)
         except Exception as problem:  # noqa: BLE001: the boundary to the user's program
+            del inputs[count:]
+            if model.graph is not graph:
+                model.graph = graph
             _errors.warning(f"a compiled graph says nothing of its modules: {problem!r}")
             return None
         self.graphs += plan is not None

@@ -101,6 +101,8 @@ class Marker:
         more when it is compiled."""
         import torch
 
+        if not torch.is_grad_enabled():
+            return
         own = torch.fx.Graph()
         copies: dict[Any, Any] = {}
         own.output(own.graph_copy(graph_module.graph, copies))

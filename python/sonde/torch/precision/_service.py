@@ -86,7 +86,7 @@ class Service(_errors.Loud):
 
     def _watch_graphs(self, config: _config.Config) -> None:
         self.modules.has_graphs = True
-        watching = _graph_complete.watch()
+        watching = _graph_complete.watch(config)
         watching.service = self
         if config.needs_tensors:
             _errors.warning(
