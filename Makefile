@@ -187,7 +187,7 @@ test-slow-requests: build ## Plant causes of slow requests in a real vLLM, and c
 .PHONY: test-graph-faults
 test-graph-faults: build ## Plant faults in torch's compiler, and count which `sonde probe first_difference` finds; no model without one is accused
 	@mkdir -p build/graph
-	@export SONDE_HOME=build/$(PRESET) OMP_NUM_THREADS=1 SONDE_QUIET=1; for what in faults right; do \
+	@export SONDE_HOME=build/$(PRESET) OMP_NUM_THREADS=1 SONDE_QUIET=1; for what in faults backward right; do \
 	  $$(setup/python.sh test) test/graph/count_faults.py build/graph build/$(PRESET)/bin/sonde $$what || exit 1; done; \
 	  $$(setup/python.sh vllm) test/graph/count_faults.py build/graph build/$(PRESET)/bin/sonde families
 

@@ -1,7 +1,7 @@
 """Plants faults in torch's compiler, one at a time, and counts which `sonde probe first_difference`
-finds with module and line; then looks at models without a fault.
+finds with module and line (wrong gradients: with module); then looks at models without a fault.
 
-    count_faults.py FOLDER SONDE [faults|right|families] [NAME,NAME...]
+    count_faults.py FOLDER SONDE [faults|backward|right|families] [NAME,NAME...]
 
 Without words: all. FOLDER keeps torch's caches.
 """
@@ -72,6 +72,25 @@ def count_faults(sonde, folder, names):
     return found >= GOAL * planted
 
 
+def count_backward(sonde, folder, names):
+    """Wrong gradients, which only a program that trains shows, and the same without a fault."""
+    import trained_model
+
+    program = str(HERE / "programs" / "trained_model.py")
+    fine = True
+    for name, (_, _, module) in trained_model.FAULTS.items():
+        if names and name not in names:
+            continue
+        verdict, _ = judge(sonde, folder / "fault", [program, "float32", name])
+        right = (verdict.module, verdict.phase) == (module, "backward")
+        print(f"{name:40}{'found' if right else 'MISSED':8}{verdict.module} {verdict.phase}")
+        fine &= right
+        if not right:
+            print(_verdict.text_of(verdict), flush=True)
+    programs = [(f"training {dtype}", [program, dtype]) for dtype in DTYPES[:2] if not names]
+    return count_right(sonde, folder, programs) and fine
+
+
 def count_right(sonde, folder, programs):
     false = models = values = checked = 0
     for title, words in programs:
@@ -121,6 +140,8 @@ def main(folder, sonde, what="", names=""):
     fine = True
     if what in ("", "faults"):
         fine &= count_faults(sonde, folder, names)
+    if what in ("", "backward"):
+        fine &= count_backward(sonde, folder, names)
     if what in ("", "right"):
         fine &= count_right(sonde, folder, small_programs(names))
     if what in ("", "families"):

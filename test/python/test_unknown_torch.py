@@ -104,7 +104,7 @@ def test_doctor_looks_up_the_places_in_the_compiler(tmp_path, monkeypatch):
     (found,) = doctor._hosts()
     lack = ["torch._inductor.compile_fx.compile_fx"]
     assert found["missing"]["modules of compiled graphs"] == lack
-    assert found["missing"]["statistics in compiled graphs"] == lack
+    assert found["missing"]["values in compiled graphs"] == lack
 
 
 def test_doctor_names_what_was_compiled(tmp_path):

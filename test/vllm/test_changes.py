@@ -252,7 +252,7 @@ def test_the_plug_in_without_its_switch_changes_nothing(words, watches):
 
 def test_a_dump_of_a_compiled_model_says_what_is_missing(tmp_path, capsys, monkeypatch):
     watched = []
-    monkeypatch.setattr(_graph_complete, "watch", lambda: watched.append("graphs"))
+    monkeypatch.setattr(_graph_complete, "watch", lambda config: watched.append(config.graph))
     settings = {"task": "statistics", "level": "L0", "dump_path": str(tmp_path)}
     for more, is_eager in (({}, True), ({}, False), ({"graph": "complete"}, False)):
         additional = {"dump_config": {**settings, **more}}
@@ -270,7 +270,7 @@ def test_a_dump_of_a_compiled_model_says_what_is_missing(tmp_path, capsys, monke
             not is_eager and not more
         )
         assert reported.count('or put "graph": "complete" into') == (not is_eager and not more)
-        assert watched == (["graphs"] if more else [])
+        assert watched == (["complete"] if more else [])
 
 
 def test_graphs_with_statistics_are_compiled_again(tmp_path, monkeypatch):

@@ -28,11 +28,12 @@ class Compiled:
         """How many values were compared."""
         return sum(row["result"] != "not checked" for row in self.checks)
 
-    def sites_of(self, module: str) -> "list[dict[str, Any]]":
-        """Calls that compute for a module's forward: its own first, then those that it shares."""
-        forward = [site for site in self.sites if not site["backward"]]
-        own = [site for site in forward if site["module"] == module]
-        return own or [site for site in forward if module in site["also"]]
+    def sites_of(self, module: str, backward: bool = False) -> "list[dict[str, Any]]":
+        """Calls that compute for a module's forward, or backward: its own, else those that it
+        shares."""
+        found = [site for site in self.sites if site["backward"] == backward]
+        own = [site for site in found if site["module"] == module]
+        return own or [site for site in found if module in site["also"]]
 
     def checks_of(self, site: "dict[str, Any]") -> "list[dict[str, str]]":
         """Rows of one call."""

@@ -43,7 +43,7 @@ class Runner:
         self._runs = 0
 
     def dump(self, name: str, backend: str) -> Run:
-        """The program, to its end, with a dump of what its modules give."""
+        """The program, to its end, with a dump of what its modules get and give."""
         made = Run(name, backend, os.path.join(self._out, name))
         self._run(made, _dump(made))
         if not glob.glob(os.path.join(glob.escape(made.folder), "step*", "*", "dump.json")):
@@ -101,7 +101,6 @@ def _dump(run: Run) -> "dict[str, Any]":
         "level": "L0",
         "graph": "complete",
         "dump_path": run.folder,
-        "statistics": {"data_mode": ["forward", "output"]},
     }
     if run.backend != EAGER:
         config["graph_backend"] = run.backend

@@ -9,8 +9,10 @@ from typing import Any
 
 from sonde._first_difference._kernels import Compiled
 
-# Module.layers.1.act.ReLU.forward.0.output.0
-_ENTRY = re.compile(r"Module\.(?P<path>.*)\.(?P<kind>\w+)\.forward\.\d+")
+# Module.layers.1.act.ReLU.forward.0.output.0, and the same of gradients
+_ENTRY = re.compile(
+    r"Module\.(?P<path>.*)\.(?P<kind>\w+)\.(?P<phase>forward|backward|parameters_grad)\.\d+"
+)
 _SHOWN = 5  # kernels of a module
 
 
@@ -24,6 +26,7 @@ class Verdict:
     first: str
     module: str = ""
     kind: str = ""
+    phase: str = ""  # forward, backward or parameters_grad
     operators: "list[str]" = field(default_factory=list)
     kernels: "list[dict[str, Any]]" = field(default_factory=list)
     lines: "list[tuple[str, str]]" = field(default_factory=list)
@@ -37,6 +40,7 @@ class Verdict:
             "first": self.first,
             "module": self.module,
             "class": self.kind,
+            "phase": self.phase,
             "operators": self.operators,
             "kernels": self.kernels,
             "notes": [text for head, text in self.lines if head == "note"],
@@ -51,22 +55,26 @@ def conclude(golden: str, target: str, compared: "dict[str, Any]", compiled: Com
     else:
         values = sum(pair.get("values", 0) for pair in compared["pairs"])
         equal = sum(pair.get("equal", 0) for pair in compared["pairs"])
-        made.lines.append(("compared", f"{values} outputs of modules, {equal} of them equal"))
+        text = (
+            f"{values} values of modules (with gradients, where it trains), {equal} of them equal"
+        )
+        made.lines.append(("compared", text))
     _add_check(made, compiled)
     if compiled.random and made.differs:
         text = f"compiled code draws random numbers: {', '.join(compiled.random[:_SHOWN])}; "
         made.lines.append(("note", text + "what depends on them may differ without a fault"))
-    made.lines.append(("note", "gradients are not compared, nor what no module of torch gives"))
+    made.lines.append(("note", "what no module of torch gets or gives is not compared"))
     return made
 
 
 def _add_place(made: Verdict, pair: "dict[str, Any]", compiled: Compiled) -> None:
     found = _ENTRY.match(pair["place"])
     if found is not None:
-        made.module, made.kind = found["path"], found["kind"]
-        made.lines.append(("module", f"{made.module} ({made.kind})"))
+        made.module, made.kind, made.phase = found["path"], found["kind"], found["phase"]
+        where = "" if made.phase == "forward" else ", in backward"
+        made.lines.append(("module", f"{made.module} ({made.kind}){where}"))
     made.lines += [("", text) for text in pair["evidence"]]
-    for site in compiled.sites_of(made.module):
+    for site in compiled.sites_of(made.module, made.phase not in ("", "forward")):
         made.operators += [each for each in site["operators"] if each not in made.operators]
         made.kernels.append(_kernel(site, compiled))
     if made.operators:

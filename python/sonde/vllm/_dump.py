@@ -170,7 +170,7 @@ class Dumper:
         self._skipped = 0
         self._is_compiled = is_compiled = _configuration.is_compiled(vllm_config)
         if is_compiled and config.graph is not None:
-            _watch_graphs()
+            _watch_graphs(config)
         elif is_compiled:
             _report.log(_COMPILED, error=True)
         control = os.environ.get("SONDE_CONTROL")
@@ -263,11 +263,11 @@ class Dumper:
         _report.log(f"the dump of this server ends here: {problem}", error=True)
 
 
-def _watch_graphs() -> None:
+def _watch_graphs(config: Any) -> None:
     """Before the model is compiled; what records comes later."""
     from sonde.torch.precision import _graph_complete
 
-    _graph_complete.watch()
+    _graph_complete.watch(config)
 
 
 def _rank_of(parallel: Any) -> Optional[int]:

@@ -67,6 +67,19 @@ class Config:
             self.task == "statistics" and bool(self.tensor_list)
         )
 
+    @property
+    def has_gradients(self) -> bool:
+        """Whether gradients of what modules get and give are recorded."""
+        phases = {"forward", "backward"} & set(self.data_mode)
+        return self.task != "structure" and (not phases or "backward" in phases)
+
+    @property
+    def needs_tensors(self) -> bool:
+        """Whether statistics of whole values are not enough: tensors, or parts of them."""
+        is_plain = self.task == "statistics" and self.summary_mode == "statistics"
+        has_parts = bool(self.slices or self.tensor_list) or self.request_id is not None
+        return not is_plain or has_parts
+
 
 def number_list(values: Any, what: str) -> "list[int]":
     """Sorted numbers of ``[0, "3", "5-7"]``."""
@@ -404,24 +417,20 @@ def _check_together(config: Config) -> None:
 
 
 def _check_graph(config: Config) -> None:
-    """Compiled code gives statistics of its modules, and nothing else."""
+    """Compiled code gives what its modules got and gave."""
     if config.graph is None:
         if config.graph_backend:
             raise _errors.refuse('graph_backend needs "graph": "complete"')
         return
     others = {
-        f"the task {config.task}": config.task != "statistics",
+        f"the task {config.task}": config.task not in ("statistics", "tensor"),
         f"the level {config.level}": config.level not in ("L0", "mix"),
-        f"the summary_mode {config.summary_mode}": config.summary_mode != "statistics",
-        "slice": bool(config.slices),
-        "request_id": config.request_id is not None,
-        "tensor_list": bool(config.tensor_list),
     }
     wrong = [name for name, is_there in others.items() if is_there]
     if wrong:
         raise _errors.refuse(
-            f'"graph": "{config.graph}" does not go with {", ".join(wrong)}: it records statistics '
-            "of whole outputs (task statistics, level L0 or mix)"
+            f'"graph": "{config.graph}" does not go with {", ".join(wrong)}: it records values of '
+            "modules (task statistics or tensor, level L0 or mix)"
         )
 
 

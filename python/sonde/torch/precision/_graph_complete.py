@@ -1,125 +1,114 @@
-"""``"graph": "complete"``: what the modules of compiled code computed.
+"""``"graph": "complete"``: what the modules of compiled code got, gave, and got as gradients.
 
 Modules in compiled code are called by nobody, and a hook on one makes the compiler compile another
-program. So Dynamo traces without hooks, each graph gets statistics of the outputs of its modules as
-one more output (``_graph_outputs``), and the function that is made of it leads to us: what it gives
-becomes entries as if the modules had been called, while the debugger records. Graphs that were
-compiled before ``watch`` have none. Threads: any.
+program. So Dynamo traces without hooks, each graph gets what is to be recorded as more outputs
+(``_graph_outputs``, ``_graph_gradients``), and the function that is made of it leads to us: what it
+gives becomes entries as if the modules had been called (``_graph_entries``), while the debugger
+records. Graphs that were compiled before ``watch`` give nothing. Threads: any.
 """
 
 import functools
-import re
-import sys
 import threading
 from typing import Any, Callable, Optional
 
-from sonde._seams import Around, Part, Seam
-from sonde.torch.precision import _errors, _graph_backend
-from sonde.torch.precision._graph_outputs import (
-    STATISTICS,
-    Call,
-    Plan,
-    Value,
-    insert,
-    note_result,
-    shape_of,
-    sizes_of,
-)
-from sonde.torch.precision._values import Raw
+from sonde._seams import Part, Seam
+from sonde.torch.precision import _errors, _graph_backend, _graph_notes
+from sonde.torch.precision._config import Config
+from sonde.torch.precision._graph_backward import Backward
+from sonde.torch.precision._graph_entries import Entries
+from sonde.torch.precision._graph_gradients import Marker
+from sonde.torch.precision._graph_outputs import Plan, insert, sizes_of
 
-_HEAD = re.compile(r"([LG])\[['\"](\w+)['\"]\]")
-_STEP = re.compile(r"\.(\w+)|\[['\"]?([^\]'\"]+)['\"]?\]")
-_TORCH = re.compile(r"[/\\]torch[/\\]_(?:dynamo|functorch|inductor|compile)")
-_FRAMES = 40
 _SINCE = (2, 10)  # of torch
-_BEFORE_ROUNDING = "of the value before it is rounded"
-_NO_POSITION = "position unknown"
 _watched: "list[_Watch]" = []
 
 
-def watch() -> "_Watch":
-    """Graphs that are compiled from now on have statistics. Once a process."""
+def watch(config: Optional[Config] = None) -> "_Watch":
+    """Graphs that are compiled from now on say what their modules do, as a configuration wants it.
+    Once a process."""
     if not _watched:
         _watched.append(_Watch())
         for seam in seams(_watched[0]):
             seam.install()
+    if config is not None:
+        _watched[0].config = config
     return _watched[0]
 
 
 def seams(watching: "Optional[_Watch]" = None) -> tuple[Seam, ...]:
-    """Graphs on their way to Inductor, and results of modules that Dynamo traces."""
+    """Graphs on their way to Inductor, and calls of modules that Dynamo traces."""
     watching = watching or _Watch()
     return (
         Seam(
-            "statistics in compiled graphs",
+            "values in compiled graphs",
             "torch._inductor.compile_fx",
-            (Part("compile_fx", replace=watching.with_statistics),),
+            (Part("compile_fx", replace=watching.with_values),),
             since=_SINCE,
         ),
         Seam(
-            "results of modules in compiled graphs",
+            "calls of modules in compiled graphs",
             "torch._dynamo.variables.nn_module",
-            (Part("UnspecializedNNModuleVariable.call_function", _traced),),
+            (Part("UnspecializedNNModuleVariable.call_function", _graph_notes.traced),),
             since=_SINCE,
             is_extra=True,
         ),
     )
 
 
-def _traced(self: Any, *_: Any, **__: Any) -> Around:
-    result = yield
-    note_result(getattr(self, "value", None), result)
-
-
 class _Watch:
-    """``graphs``: how many have statistics; ``traced``: how many came from Dynamo; ``service``:
-    which records, if any; ``backend``: what compiles them, if not Inductor."""
+    """``graphs``: how many have values; ``traced``: how many came from Dynamo; ``service``:
+    which records, if any; ``config``: what is wanted of graphs; ``backend``: what compiles them,
+    if not Inductor."""
 
     def __init__(self) -> None:
         self.graphs = 0
         self.traced = 0
         self.service: Any = None
+        self.config = Config()
         self.backend = ""
         self._thread = threading.local()
 
-    def with_statistics(self, compile_fx: Callable[..., Any]) -> Callable[..., Any]:
+    def with_values(self, compile_fx: Callable[..., Any]) -> Callable[..., Any]:
         """Stands for ``compile_fx``, which calls itself for options: the outermost call counts."""
 
         @functools.wraps(compile_fx)
-        def changed(model_: Any, *args: Any, **kwargs: Any) -> Any:
+        def changed(model_: Any, example_inputs_: Any, *args: Any, **kwargs: Any) -> Any:
             if getattr(self._thread, "is_inside", False) or not hasattr(model_, "graph"):
-                return compile_fx(model_, *args, **kwargs)
-            plan = self._insert(model_)
+                return compile_fx(model_, example_inputs_, *args, **kwargs)
+            inputs = list(example_inputs_)
+            plan = self._insert(model_, inputs)
             self.traced += 1
             compiler = _graph_backend.instead_of(compile_fx, self.backend)
             self._thread.is_inside = True
             try:
-                compiled = compiler(model_, *args, **kwargs)
+                compiled = compiler(model_, inputs, *args, **kwargs)
             finally:
                 self._thread.is_inside = False
             return compiled if plan is None else self._read(compiled, plan)
 
         return changed
 
-    def _insert(self, model: Any) -> Optional[Plan]:
+    def _insert(self, model: Any, inputs: "list[Any]") -> Optional[Plan]:
+        marker = Marker(inputs) if self.config.has_gradients else None
+        graph, count = model.graph, len(inputs)
         try:
-            plan = insert(model)
+            plan = insert(model, self.config.needs_tensors, marker)
         except Exception as problem:  # noqa: BLE001: the boundary to the user's program
-            _errors.warning(f"a compiled graph gets no statistics: {problem!r}")
+            del inputs[count:]
+            if model.graph is not graph:
+                model.graph = graph
+            _errors.warning(f"a compiled graph says nothing of its modules: {problem!r}")
             return None
         self.graphs += plan is not None
         return plan
 
     def _read(self, compiled: Any, plan: Plan) -> Any:
         def read(*args: Any, **kwargs: Any) -> Any:
-            service = self.service
-            if service is None or not service.modules.on:
-                return compiled(*args, **kwargs)[:-1]
-            sizes = _sizes_before(service, plan, args)
-            results = compiled(*args, **kwargs)
-            if sizes is not None:
-                _record(service, plan, sizes, results[-1])
-            return results[:-1]
+            call = _Call(self.service, plan, args)
+            results = compiled(*call.args, **kwargs)
+            if call.records:
+                call.record(results)
+            return results[: len(results) - plan.outputs] if plan.outputs else results
 
         functools.update_wrapper(read, compiled)
         if hasattr(compiled, "serialize"):  # who keeps compiled code asks for it
@@ -127,137 +116,52 @@ class _Watch:
         return read
 
 
-def _sizes_before(service: Any, plan: Plan, args: tuple) -> "Optional[dict[Any, int]]":
-    """The sizes that vary; None where they cannot be found. The callee may empty its arguments."""
-    try:
-        is_boxed = len(args) == 1 and isinstance(args[0], list)
-        return sizes_of(plan, args[0] if is_boxed else args)
-    except Exception as problem:  # noqa: BLE001: the boundary to the user's program
-        service.collector.failed(problem)
-        return None
+class _Call:
+    """One call of compiled code. ``args`` for it; ``records``: whether it is recorded."""
 
-
-def _record(service: Any, plan: Plan, sizes: "dict[Any, int]", table: Any) -> None:
-    """Entries of one call of compiled code."""
-    collector = service.collector
-    if not collector.enter():
-        return
-    try:
-        _Entries(service, plan, sizes, table.tolist()).write()
-    except Exception as problem:  # noqa: BLE001: the boundary to the user's program
-        collector.failed(problem)
-    finally:
-        collector.leave()
-
-
-class _Entries:
-    def __init__(
-        self, service: Any, plan: Plan, sizes: "dict[Any, int]", numbers: "list[float]"
-    ) -> None:
-        self._modules = service.modules
-        self._collector = service.collector
+    def __init__(self, service: Any, plan: Plan, args: "tuple[Any, ...]") -> None:
+        self.args = args
+        self.records = service is not None and service.modules.on
+        self._service = service
         self._plan = plan
-        self._sizes = sizes
-        self._numbers = numbers
-        self._frame = _calling_frame()
+        self._places: list[Any] = []  # where gradients come to
+        self._sizes: dict[Any, int] = {}
+        self._given: dict[int, Any] = {}
+        if self.records or plan.gradients is not None:
+            self._look_at_arguments()
 
-    def write(self) -> None:
-        """As hooks would have seen the modules."""
-        whole = self._whole_module()
-        if whole is not None:
-            name = self._begin(whole)
-        names: dict[int, str] = {}
-        for begins, call in self._plan.events:
-            if begins:
-                prefix = self._prefix_of(call)
-                if prefix is not None:
-                    names[id(call)] = self._begin(prefix)
-            elif id(call) in names:
-                self._end(names[id(call)], call.outputs, call.is_ordered)
-        if whole is not None:
-            self._end(name, self._plan.whole, True)
+    def _look_at_arguments(self) -> None:
+        """Before the call, since the callee may empty its arguments."""
+        args, plan = self.args, self._plan
+        is_boxed = len(args) == 1 and isinstance(args[0], list)
+        values: Any = args[0] if is_boxed else args
+        try:
+            self._sizes = sizes_of(plan, values)
+        except Exception as problem:  # noqa: BLE001: the boundary to the user's program
+            self._service.collector.failed(problem)
+            self.records = False
+        if self.records:
+            self._given = {at: values[at] for at in plan.given}
+        if plan.gradients is None:
+            return
+        self._places = plan.gradients.arguments(self._sizes, self.records)
+        if is_boxed:
+            values += self._places
+        else:
+            self.args = (*args, *self._places)
 
-    def _begin(self, prefix: str) -> str:
-        name = self._modules.next_name(prefix)
-        self._collector.begin_module(name)
-        return name
-
-    def _end(self, name: str, outputs: "list[Optional[Value]]", is_ordered: bool) -> None:
-        records = tuple(self._record_of(value, is_ordered) for value in outputs)
-        if any(record is not None for record in records):
-            self._collector.forward_outputs(name, records)
-        self._collector.end_module(name)
-
-    def _record_of(self, value: Optional[Value], is_ordered: bool) -> Optional[Raw]:
-        if value is None:
-            return None
-        first = value.row * len(STATISTICS)
-        notes = [] if is_ordered else [_NO_POSITION]
-        notes += [_BEFORE_ROUNDING] if value.is_half else []
-        return Raw(
-            {
-                "type": "torch.Tensor",
-                "dtype": value.dtype,
-                "shape": shape_of(value, self._sizes),
-                **dict(zip(STATISTICS, self._numbers[first : first + len(STATISTICS)])),
-                "requires_grad": value.requires_grad,
-                **({"note": ", ".join(notes)} if notes else {}),
-            }
-        )
-
-    def _prefix_of(self, call: Call) -> Optional[str]:
-        """What names of the module's entries begin with. Layers that are alike share a graph: the
-        one that is called now is found by its variable, where there is one."""
-        module = self._object_at(call.source)
-        if module is not None:
-            return self._modules.prefix_of(id(module))
-        return self._modules.prefix_of(call.number)
-
-    def _object_at(self, source: str) -> Any:
-        head = _HEAD.match(source)
-        if head is None or self._frame is None:
-            return None
-        names = self._frame.f_locals if head[1] == "L" else self._frame.f_globals
-        value = names.get(head[2])
-        for attribute, item in _STEP.findall(source, head.end()):
-            value = _step(value, attribute or item)
-        return value
-
-    def _whole_module(self) -> Optional[str]:
-        """The module whose forward is the graph, where no hook sees its calls."""
-        frame = self._frame
-        if frame is None or frame.f_code.co_name != "forward" or not frame.f_code.co_argcount:
-            return None
-        module = frame.f_locals.get(frame.f_code.co_varnames[0])
-        calls = self._collector.nesting.calls
-        if any(call.module is module for call in calls) or self._modules.is_hidden(module):
-            return None
-        return self._modules.prefix_of(id(module))
-
-
-def _step(value: Any, name: str) -> Any:
-    children = getattr(value, "_modules", None)
-    if isinstance(children, dict) and name in children:
-        return children[name]
-    if hasattr(value, name):
-        return getattr(value, name)
-    try:
-        return value[int(name) if name.isdecimal() else name]
-    except (KeyError, IndexError, TypeError):
-        return None
-
-
-def _calling_frame() -> Any:
-    """The frame of the user's function that was compiled."""
-    frame: Any = sys._getframe(1)
-    for _ in range(_FRAMES):
-        if frame is None:
-            return None
-        file = frame.f_code.co_filename
-        if not _TORCH.search(file) and not file.startswith(_OURS) and file[:1] != "<":
-            return frame
-        frame = frame.f_back
-    return None
-
-
-_OURS = __file__.rpartition("torch")[0]
+    def record(self, results: Any) -> None:
+        """Entries of the call."""
+        collector = self._service.collector
+        if not collector.enter():
+            return
+        try:
+            plan = self._plan
+            added = list(results[len(results) - plan.outputs :]) if plan.outputs else []
+            calls = Entries(self._service, plan, self._sizes, self._given, added).write()
+            if self._places:
+                Backward(self._service, plan, self._sizes, calls).wait(self._places)
+        except Exception as problem:  # noqa: BLE001: the boundary to the user's program
+            collector.failed(problem)
+        finally:
+            collector.leave()

@@ -1,29 +1,31 @@
-"""Statistics of the outputs of modules, as one more output of a graph that Dynamo traced.
+"""What modules got and gave, as more outputs of a graph that Dynamo traced.
 
-The graph knows of each node in which calls of modules it was made. What a call gives to the code
-around it are its outputs; behind the last use of such a value inside of the call, since it may be
-written in place, its statistics are taken by operators of torch, which the compiler fuses with what
-computes the value: nothing is materialised for them. Which value is which part of a tuple the graph
-does not know; ``note_result`` notes it while Dynamo traces. Nothing here imports torch.
+Statistics of such a value are taken by operators of torch, which the compiler fuses with what
+computes the value: nothing is materialised for them, and one table is one more output. Where whole
+tensors are wanted each value is an output of its own. A value that is written in place is looked at
+where the call gets it, or behind the call's last use of it. What the graph itself gets is recorded
+as it is given, and is not looked at here. Nothing here imports torch.
 """
 
 from dataclasses import dataclass, field
-from typing import Any, Optional
+from typing import Any, Callable, Optional
+
+from sonde.torch.precision._graph_calls import NOT_COMPUTED, Call, Calls, Written
+from sonde.torch.precision._graph_notes import by_number
 
 #: Numbers of a value in the table, in the order of the record.
 STATISTICS = ("Max", "Min", "Mean", "Norm")
-_POSITIONS = "sonde_positions"
 _HALF = ("torch.float16", "torch.bfloat16")
-_TYPES = ("torch.float32", "torch.float64", *_HALF)
-_NOT_COMPUTED = ("placeholder", "output", "get_attr")
-# Of a call: the module's number, with "@1" and so on where it was called before by the same name,
-# and that name. A module that several others share has several.
-_Key = tuple[str, str]
+_FLOATS = ("torch.float32", "torch.float64", *_HALF)
+_INTEGERS = ("torch.uint8", *(f"torch.int{bits}" for bits in (8, 16, 32, 64)))
+_EXACT = 1 << 24  # integers below it are exact in the table
+_BOOL = "torch.bool"
 
 
 @dataclass(frozen=True)
 class Value:
-    """``row`` of the table; ``sizes`` are numbers, or expressions where they vary."""
+    """``row`` of the table, or of the outputs where whole tensors are wanted; ``sizes`` are
+    numbers, or expressions where they vary."""
 
     row: int
     dtype: str
@@ -35,175 +37,208 @@ class Value:
         """Whether the statistics are of the value before it is rounded."""
         return self.dtype in _HALF
 
+    def is_exact(self, row: "list[float]") -> bool:
+        """Whether integers are what the table says."""
+        return self.dtype not in _INTEGERS or max(abs(row[0]), abs(row[1])) < _EXACT
+
+    def numbers(self, row: "list[float]") -> "list[Any]":
+        """Of the table, as a record of the value's type has them."""
+        if self.dtype in _FLOATS:
+            return row if self.sizes else [row[0]] * len(STATISTICS)
+        convert: Callable[[float], Any] = bool if self.dtype == _BOOL else int
+        return [convert(row[0]), convert(row[1]), None, None]
+
+
+@dataclass(frozen=True)
+class Given:
+    """An argument of the graph, by its position."""
+
+    position: int
+
+
+@dataclass(frozen=True)
+class Number:
+    """A size that varies: an expression."""
+
+    expression: Any
+
 
 @dataclass
-class Call:
-    """Of a module: its number when it was traced and how the code around it names it. ``outputs``
-    has None for what is no value of the graph."""
+class Recorded:
+    """Of one call of a module, as in the notes but with ``Value``, ``Given``, ``Number`` or None in
+    the places of nodes' numbers. ``to_results`` and ``to_args``: rows of the gradients."""
 
-    number: int
-    source: str
-    outputs: list[Optional[Value]] = field(default_factory=list)
-    is_ordered: bool = True  # the position of each output is known
+    call: Call
+    args: Any
+    kwargs: Any
+    results: Any
+    to_results: "list[Any]" = field(default_factory=list)
+    to_args: "list[Any]" = field(default_factory=list)
 
 
 @dataclass
 class Plan:
     """What was put into one graph. ``events``: calls begin (True) and end, in order. ``whole``:
-    outputs of the graph. ``symbols``: the argument, and its dimension, that a size is read from."""
+    outputs of the graph. ``symbols``: the argument, and its dimension, that a size is read from.
+    ``outputs``: how many were added; ``is_table``: they are a table of statistics."""
 
-    calls: list[Call]
-    events: list[tuple[bool, Call]]
-    whole: list[Optional[Value]]
+    events: list[tuple[bool, Recorded]]
+    whole: Any
     symbols: dict[Any, tuple[int, Optional[int]]]
+    outputs: int
+    is_table: bool
+    given: "set[int]"
+    gradients: Any = None
 
 
-def note_result(module: Any, result: Any) -> None:
-    """Dynamo has traced a call of a module. ``result``: its variable, or one of a tuple."""
-    items = getattr(result, "items", None)
-    parts = list(items) if isinstance(items, (list, tuple)) else [result]
-    for position, part in enumerate(parts):
-        node = getattr(getattr(part, "proxy", None), "node", None)
-        if node is not None:
-            known = node.meta.setdefault(_POSITIONS, {})
-            known[id(module)] = (position, len(parts))
-
-
-def insert(graph_module: Any) -> Optional[Plan]:
-    """Changes the graph; None, and no change, where it has nothing to take statistics of."""
+def insert(graph_module: Any, tensors: bool = False, gradients: Any = None) -> Optional[Plan]:
+    """Changes the graph; None, and no change, where it has nothing to look at. ``tensors``: whole
+    ones are wanted; ``gradients``: what marks them (``_graph_gradients``), if they are."""
+    if gradients is not None:
+        gradients.prepare(graph_module)
     graph = graph_module.graph
     (output,) = [node for node in graph.nodes if node.op == "output"]
     if not isinstance(output.args[0], (tuple, list)):
         return None
-    scopes = _Scopes(graph)
-    table = _Table(graph)
-    found = {key: scopes.outputs(key, call) for key, call in scopes.calls.items()}
-    for key, nodes in found.items():
-        scopes.calls[key].outputs = [table.add(node, scopes.last_use(node, key)) for node in nodes]
-    whole = [table.add(node, scopes.last_use(node, None)) for node in output.args[0]]
-    if not table.columns:
+    calls = Calls(graph)
+    table = _Table(graph, calls, tensors)
+    found = {key: table.recorded(call) for key, call in calls.by_key.items()}
+    whole = (
+        "tuple",
+        [_leaf(table.add(node, calls.last_use(node, None))) for node in output.args[0]],
+    )
+    events = [(begins, found[call.key]) for begins, call in calls.events]
+    made = gradients.mark(graph, calls, events, tensors) if gradients is not None else None
+    if not table.outputs and not table.given and made is None:
         return None
-    table.put_before(output)
+    added = table.put_before(output)
     graph_module.recompile()
-    return Plan(list(scopes.calls.values()), scopes.events, whole, _symbols(graph))
-
-
-def _keys(node: Any) -> tuple[_Key, ...]:
-    stack = node.meta.get("nn_module_stack") or {}
-    return tuple((key, source) for key, (source, _) in stack.items())
-
-
-class _Scopes:
-    """Which calls of modules each node is made in, from the outermost."""
-
-    def __init__(self, graph: Any) -> None:
-        self.calls: dict[_Key, Call] = {}
-        self.events: list[tuple[bool, Call]] = []
-        self._of: dict[Any, tuple[_Key, ...]] = {}
-        self._order = {node: at for at, node in enumerate(graph.nodes)}
-        self._inside: dict[_Key, list[Any]] = {}
-        opened: list[_Key] = []
-        for node in graph.nodes:
-            stack = _keys(node)
-            self._of[node] = stack
-            if node.op in _NOT_COMPUTED:
-                continue
-            while opened and opened[-1] not in stack:
-                self.events.append((False, self.calls[opened.pop()]))
-            for key in stack:
-                self._inside.setdefault(key, []).append(node)
-                number = key[0].partition("@")[0]
-                if key not in self.calls and number.isdecimal():
-                    self.calls[key] = Call(int(number), key[1])
-                    self.events.append((True, self.calls[key]))
-                    opened.append(key)
-        self.events += [(False, self.calls[key]) for key in reversed(opened)]
-
-    def outputs(self, key: _Key, call: Call) -> "list[Any]":
-        """Nodes of the outputs of a call, by position where that is known."""
-        inside = self._inside[key]
-        places = [(node.meta.get(_POSITIONS, {}).get(call.number), node) for node in inside]
-        known = {place[0]: (place[1], node) for place, node in places if place is not None}
-        if known:
-            count = max(count for count, _ in known.values())
-            return [known.get(at, (0, None))[1] for at in range(count)]
-        leaving = [node for node in inside if any(self._leaves(user, key) for user in node.users)]
-        # What only the graph's caller gets was put aside by the module, as keys and values are.
-        used = [
-            node for node in leaving
-            if any(user.op != "output" and self._leaves(user, key) for user in node.users)
-        ]  # fmt: skip
-        found = used or leaving
-        call.is_ordered = len(found) < 2
-        return found
-
-    def _leaves(self, user: Any, key: _Key) -> bool:
-        return user.op == "output" or key not in self._of[user]
-
-    def last_use(self, node: Any, key: Optional[_Key]) -> Any:
-        """Of a value inside of a call (None: of the graph), as what writes to it is a use, too."""
-        uses = [
-            user for user in getattr(node, "users", ())
-            if user.op != "output" and user in self._order
-            and (key is None or key in self._of[user])
-        ]  # fmt: skip
-        return max([node, *uses], key=lambda each: self._order.get(each, 0))
+    return Plan(events, whole, _symbols(graph), added, not tensors, table.given, made)
 
 
 class _Table:
-    """The statistics that are taken in a graph: each value once, on one device."""
+    """The values that are looked at in a graph: each once, on one device."""
 
-    def __init__(self, graph: Any) -> None:
-        self.columns: list[Any] = []
+    def __init__(self, graph: Any, calls: Calls, tensors: bool) -> None:
+        self.outputs: list[Any] = []
+        self.given: set[int] = set()
         self._graph = graph
+        self._calls = calls
+        self._tensors = tensors
+        self._written = Written(graph)
+        self._nodes = by_number(graph)
+        inputs = [node for node in graph.nodes if node.op == "placeholder"]
+        self._inputs = {node: at for at, node in enumerate(inputs)}
+        self._begin = inputs[-1] if inputs else None
         self._rows: dict[tuple[Any, Any], Value] = {}
         self._last: dict[Any, Any] = {}  # what was put behind a node, in order
         self._device: Any = None
 
-    def add(self, node: Any, after: Any) -> Optional[Value]:
-        """None of what is no tensor of floating numbers."""
-        value = getattr(node, "meta", {}).get("example_value")
-        dtype = str(getattr(value, "dtype", ""))
-        if dtype not in _TYPES or node.op in ("placeholder", "get_attr"):
-            return None
-        sizes = tuple(_size(size) for size in value.shape)
-        self._device = self._device or value.device
-        if 0 in sizes or value.device != self._device or value.is_sparse:
-            return None
-        if (node, after) not in self._rows:
-            row = len(self._rows)
-            self._rows[node, after] = Value(row, dtype, sizes, bool(value.requires_grad))
-            self._take(node, after, dtype)
-        return self._rows[node, after]
+    def recorded(self, call: Call) -> Recorded:
+        """What is known of a call."""
+        front = self._calls.before(call)
 
-    def _take(self, node: Any, after: Any, dtype: str) -> None:
+        def entering(node: Any) -> Any:
+            return self.add(node, front if front is not None else node)
+
+        def leaving(node: Any) -> Any:
+            return self.add(node, self._calls.last_use(node, call))
+
+        return Recorded(
+            call,
+            self._tree(call.args, entering),
+            self._tree(call.kwargs, entering),
+            self._tree(call.results, leaving),
+        )
+
+    def _tree(self, noted: Any, add: Callable[[Any], Any]) -> Any:
+        if noted is None or noted[0] == "value":
+            return noted
+        kind, held = noted
+        if kind == "tensor":
+            return _leaf(add(self._nodes.get(held)))
+        if isinstance(held, dict):
+            return (kind, {name: self._tree(part, add) for name, part in held.items()})
+        return (kind, [self._tree(part, add) for part in held])
+
+    def add(self, node: Any, after: Any) -> Any:
+        """None of what is no tensor whose numbers can be taken."""
+        value = getattr(node, "meta", {}).get("example_value")
+        is_written = node in self._written if value is not None else False
+        if node in self._inputs and not is_written:
+            self.given.add(self._inputs[node])
+            return Given(self._inputs[node])
+        expression = getattr(getattr(value, "node", None), "expr", None)
+        if expression is not None:
+            return Number(expression)
+        if not self._is_tensor(value) or node.op == "get_attr":
+            return None
+        place = after if is_written or node.op in NOT_COMPUTED else node
+        if place.op == "placeholder":
+            place = self._begin
+        key = (node, place if is_written else None)
+        if key not in self._rows:
+            dtype = str(value.dtype)
+            sizes = tuple(_size(size) for size in value.shape)
+            self._rows[key] = Value(len(self._rows), dtype, sizes, bool(value.requires_grad))
+            self._take(node, place, dtype, is_written)
+        return self._rows[key]
+
+    def _is_tensor(self, value: Any) -> bool:
+        dtype = str(getattr(value, "dtype", ""))
+        if not self._tensors and dtype not in (*_FLOATS, *_INTEGERS, _BOOL):
+            return False
+        if not hasattr(value, "untyped_storage") or value.is_sparse:
+            return False
+        self._device = self._device or value.device
+        is_empty = 0 in [_size(size) for size in value.shape]
+        return self._tensors or (value.device == self._device and not is_empty)
+
+    def _take(self, node: Any, after: Any, dtype: str, is_written: bool) -> None:
         import torch
 
         graph = self._graph
         at = self._last.get(after, after)
 
-        def put(method: Any, value: Any) -> Any:
+        def put(method: Any, value: Any, *more: Any) -> Any:
             nonlocal at
             with graph.inserting_after(at):
                 is_method = isinstance(method, str)
-                at = (graph.call_method if is_method else graph.call_function)(method, (value,))
+                at = (graph.call_method if is_method else graph.call_function)(
+                    method, (value, *more)
+                )
             return at
 
         value = put("detach", node)
-        if dtype in _HALF:
-            value = put("float", value)
-        for method in ("amax", "amin", "mean", torch.linalg.vector_norm):
-            number = put(method, value)
-            self.columns.append(put("float", number) if dtype == "torch.float64" else number)
+        if self._tensors:
+            self.outputs.append(put("clone", value) if is_written else value)
+        elif dtype in _FLOATS:
+            value = put("float", value) if dtype in _HALF else value
+            numbers = [
+                put(each, value) for each in ("amax", "amin", "mean", torch.linalg.vector_norm)
+            ]
+            is_wide = dtype == "torch.float64"
+            self.outputs += [put("float", number) for number in numbers] if is_wide else numbers
+        else:
+            methods = ("any", "all") if dtype == _BOOL else ("amax", "amin")
+            numbers = [put("float", put(each, value)) for each in methods]
+            self.outputs += [*numbers, *numbers]
         self._last[after] = at
 
-    def put_before(self, output: Any) -> None:
-        """The table is the last output."""
+    def put_before(self, output: Any) -> int:
+        """Makes them outputs behind those that are there; how many."""
         import torch
 
-        with self._graph.inserting_before(output):
-            table = self._graph.call_function(torch.stack, (self.columns,))
-        output.args = ((*output.args[0], table),)
+        added = list(self.outputs)
+        if not self._tensors and added:
+            with self._graph.inserting_before(output):
+                added = [self._graph.call_function(torch.stack, (added,))]
+        output.args = ((*output.args[0], *added),)
+        return len(added)
+
+
+def _leaf(value: Any) -> Any:
+    return None if value is None else ("tensor", value)
 
 
 def _size(size: Any) -> Any:
@@ -232,6 +267,6 @@ def sizes_of(plan: Plan, arguments: Any) -> "dict[Any, int]":
     return found
 
 
-def shape_of(value: Value, sizes: "dict[Any, int]") -> "list[int]":
+def shape_of(sizes: "tuple[Any, ...]", known: "dict[Any, int]") -> "list[int]":
     """Of a value, with the sizes of a call."""
-    return [size if isinstance(size, int) else int(size.xreplace(sizes)) for size in value.sizes]
+    return [size if isinstance(size, int) else int(size.xreplace(known)) for size in sizes]

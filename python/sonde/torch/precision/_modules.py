@@ -11,6 +11,7 @@ from sonde.torch.precision._collector import Collector
 from sonde.torch.precision._forward import StandIn
 from sonde.torch.precision._hooks import Hook, Hung, make_node
 from sonde.torch.precision._leads import Leads
+from sonde.torch.precision._nested import find, replace
 from sonde.torch.precision._whole_graph import inside_whole_graphs, unwrapped, warn_of_compiled
 
 # Gradients that nobody wants before their hooks are taken away; putting them back costs more.
@@ -96,6 +97,8 @@ class Modules:
         # names, and a program may change what is trained.
         self._graded: dict[str, list[weakref.ref]] = {}
         self._gradient_hooks: dict[tuple[str, str], Any] = {}
+        # By prefix: what a gradient waits for before it is recorded (``_graph_backward``).
+        self.holders: dict[str, Any] = {}
         self._idle_gradients = 0  # that nobody wanted since the last one that was
         self._owners: dict[int, str] = {}  # of parameters: the prefix that hooked it first
         self._shared: set[str] = set()  # prefixes with parameters that others have, too
@@ -110,6 +113,7 @@ class Modules:
     def reset(self) -> None:
         """A step has ended."""
         self._counts.clear()
+        self.holders.clear()
 
     def attach(self, models: Any) -> None:
         """Hooks all descendants of one model or several, each module once."""
@@ -131,6 +135,10 @@ class Modules:
         """What names of a module's entries begin with, by its ``id()``."""
         module, prefix = self._named.get(number, (None, None))
         return prefix if module is not None and module() is not None else None
+
+    def module_at(self, number: int) -> Any:
+        """The module with this ``id()``; None where it is gone, or is no entry."""
+        return self._named.get(number, (lambda: None, ""))[0]()
 
     def next_name(self, prefix: str) -> str:
         """Of the forward call that begins."""
@@ -239,7 +247,7 @@ class Modules:
         if not self.on or not self.collector.enter():
             return
         try:
-            self._hook_gradients(prefix, module, _own(module))
+            self.hook_gradients(prefix, module, own_parameters(module))
         except Exception as problem:  # noqa: BLE001: the boundary to the user's program
             self.collector.failed(problem)
         finally:
@@ -352,8 +360,8 @@ class Modules:
                 collector.end_module(call.name)
                 return None
             if self.on:
-                parameters = _own(module)
-                self._hook_gradients(prefix, module, parameters)
+                parameters = own_parameters(module)
+                self.hook_gradients(prefix, module, parameters)
                 collector.module_ends(call.name, output, parameters)
             else:
                 collector.end_module(call.name)
@@ -377,7 +385,7 @@ class Modules:
         if not torch.is_grad_enabled():
             return None
         found: list = []
-        _find(value, torch.Tensor, found)
+        find(value, torch.Tensor, found)
         if not found:
             return None
         if torch._C._are_functorch_transforms_active():
@@ -391,11 +399,12 @@ class Modules:
                 self._set_meta(tensor, self._usual_meta)
         if value is found[0]:
             return hooked[0]
-        return _replace(value, torch.Tensor, iter(hooked))
+        return replace(value, torch.Tensor, iter(hooked))
 
     # Gradients of parameters
 
-    def _hook_gradients(self, prefix: str, module: Any, parameters: "dict[str, Any]") -> None:
+    def hook_gradients(self, prefix: str, module: Any, parameters: "dict[str, Any]") -> None:
+        """Gradients of a module's parameters are recorded from now on."""
         if not self.collector.hooks_gradients:
             return
         wanted = {key: value for key, value in parameters.items() if value.requires_grad}
@@ -418,6 +427,11 @@ class Modules:
             hook = Hook(self._gradient, prefix, key, len(wanted))
             handle = parameter.register_post_accumulate_grad_hook(hook)
             self._gradient_hooks[prefix, key] = handle
+
+    def graded_parameters(self, module: Any) -> "list[str]":
+        """Names of the parameters of a module whose gradients are recorded."""
+        own = own_parameters(module) if self.collector.hooks_gradients else {}
+        return [key for key, value in own.items() if value.requires_grad]
 
     def _drop_gradient_hooks(self) -> None:
         """They come back with the next recorded calls of the modules."""
@@ -442,14 +456,18 @@ class Modules:
             return
         self._idle_gradients = 0
         try:
-            collector.gradient(prefix, key, value, count)
+            if prefix in self.holders:
+                self.holders[prefix].hold(prefix, key, value, count)
+            else:
+                collector.gradient(prefix, key, value, count)
         except Exception as problem:  # noqa: BLE001: the boundary to the user's program
             collector.failed(problem)
         finally:
             collector.leave()
 
 
-def _own(module: Any) -> "dict[str, Any]":
+def own_parameters(module: Any) -> "dict[str, Any]":
+    """Those that a module holds itself, by name."""
     return {key: value for key, value in module._parameters.items() if value is not None}
 
 
@@ -460,34 +478,3 @@ def _are_those(known: "list[weakref.ref]", parameters: "dict[str, Any]") -> bool
         if reference() is not value:
             return False
     return True
-
-
-def _find(value: Any, tensor_type: Any, found: list) -> None:
-    if isinstance(value, tensor_type):
-        if value.requires_grad:
-            found.append(value)
-    elif isinstance(value, (list, tuple)):
-        for item in value:
-            _find(item, tensor_type, found)
-    elif isinstance(value, dict):
-        for item in value.values():
-            _find(item, tensor_type, found)
-
-
-def _replace(value: Any, tensor_type: Any, new: "Iterator[Any]") -> Any:
-    """Walks as ``_find`` does and puts the next of ``new`` at each place it found.
-
-    Lists and dicts are changed in place: the module may rely on their identity.
-    """
-    if isinstance(value, tensor_type):
-        return next(new) if value.requires_grad else value
-    if isinstance(value, list):
-        for index, item in enumerate(value):
-            value[index] = _replace(item, tensor_type, new)
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            value[key] = _replace(item, tensor_type, new)
-    elif isinstance(value, tuple):
-        items = [_replace(item, tensor_type, new) for item in value]
-        return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
-    return value

@@ -86,8 +86,13 @@ class Service(_errors.Loud):
 
     def _watch_graphs(self, config: _config.Config) -> None:
         self.modules.has_graphs = True
-        watching = _graph_complete.watch()
+        watching = _graph_complete.watch(config)
         watching.service = self
+        if config.needs_tensors:
+            _errors.warning(
+                "whole tensors of compiled code have to be in memory, where they are rounded: "
+                "results in 16 bits may differ from those of the same program without a dump"
+            )
         if config.graph_backend:
             _graph_backend.check(config.graph_backend)
             watching.backend = config.graph_backend
