@@ -22,8 +22,11 @@ is_complete && exit 0
 need_space 1 "DuckDB"
 grep -q "^library *$cpu " "$lock_file" ||
   fail "duckdb.lock pins no DuckDB for $cpu: install DuckDB (library and duckdb.h) and set DuckDB_ROOT"
+# A header of another version declares functions that the library lacks, or hides those that it has.
+versions=$(awk -v cpu="$cpu" '$1 == "library" && $2 == cpu || $1 == "header" { sub("-r.*", "", $4); print $4 }' "$lock_file" | sort -u)
+[ "$(wc -l <<<"$versions")" = 1 ] || fail "duckdb.lock has a library and a header of different versions: $(paste -sd' ' <<<"$versions")"
 npm=$("$setup_dir/npm.sh")
-say "fetching DuckDB's library and header from npm (35 MB to load, 71 MB on disk, a few seconds)"
+say "fetching DuckDB's library from npm and its header from PyPI (42 MB to load, 71 MB on disk, a few seconds)"
 
 work=$(mktemp -d "$cache_dir/duckdb-tmp.XXXXXX")
 trap 'rm -rf "$work"' EXIT
@@ -48,7 +51,7 @@ while read -r what where name version file sha512; do
       fetch "$name" "$version" "$sha512" "$file" lib
       fetch "$name" "$version" "$sha512" package/LICENSE .
       ;;
-    "header any") fetch "$name" "$version" "$sha512" "$file" include ;;
+    "header any") python3 "$setup_dir/sdist_file.py" "$name" "$version" "$sha512" "$file" "$work/result/include" ;;
   esac
 done <"$lock_file"
 

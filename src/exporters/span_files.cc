@@ -1,6 +1,9 @@
 #include "exporters/span_files.h"
 
 #include <algorithm>
+#include <optional>
+#include <set>
+#include <string_view>
 
 #include "base/files.h"
 #include "base/host/json.h"
@@ -110,6 +113,46 @@ std::string ProfilerInfoJson(const recipes::DeviceView& view) {
   return IndentJson(json.Take());
 }
 
+namespace {
+
+// Of this rank in the JSON list of a group; -1 where it is in none.
+int64_t PlaceOfRank(const std::string& ranks, std::optional<int64_t> rank) {
+  const auto document = base::JsonDocument::Parse(ranks, "ranks");
+  if (!document.ok() || !rank) return -1;
+  int64_t place = 0;
+  for (const base::JsonValue member : document->root().Elements()) {
+    const auto number = member.AsInt();
+    if (number.ok() && *number == *rank) return place;
+    ++place;
+  }
+  return -1;
+}
+
+// Groups of a source without that text, such as a trace of torch's profiler, in its form.
+std::string GroupInfo(const TraceData& data) {
+  base::JsonWriter json(nullptr, base::JsonWriter::Style::kPythonDefault);
+  json.BeginObject();
+  std::set<std::string_view> named;
+  for (const recipes::CommunicationGroup& group : data.groups) {
+    const std::string_view name = data.Name(group.name);
+    if (name.empty() || !named.insert(name).second) continue;
+    const std::string ranks = group.rank_list.empty() ? "[]" : std::string(group.rank_list);
+    json.Key(name);
+    json.BeginObject();
+    json.Key("group_name");
+    json.String(data.Name(group.description));
+    json.Key("group_rank");
+    json.Int(PlaceOfRank(ranks, data.rank));
+    json.Key("global_ranks");
+    json.Raw(ranks);
+    json.EndObject();
+  }
+  json.EndObject();
+  return json.Take();
+}
+
+}  // namespace
+
 std::vector<std::pair<std::string, std::string>> ProfilerMetadata(const TraceData& data) {
   std::vector<std::pair<std::string, std::string>> entries;
   const auto add = [&](std::string key, std::string json) {
@@ -129,6 +172,7 @@ std::vector<std::pair<std::string, std::string>> ProfilerMetadata(const TraceDat
     if (value.empty() || value == "{}" || value == "null") continue;
     add(std::string(key), std::string(value));
   }
+  if (!data.groups.empty()) add("parallel_group_info", GroupInfo(data));
   return entries;
 }
 

@@ -1,5 +1,6 @@
 #include "record/capture_files.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -19,8 +20,9 @@ namespace {
 using base::Crc32c;
 
 // Blocks kept beyond the end of the dictionary, so that the reason can still be written when the
-// disk is full.
-constexpr uint64_t kDictionaryReserve = 256 * 1024;
+// disk is full; they are taken so many bytes at a time where the disk has them.
+constexpr uint64_t kEndReserve = 16 * 1024;
+constexpr uint64_t kReserveStep = 256 * 1024;
 constexpr uint64_t kMaxSegmentBytes = 64ull << 20;
 // In keep-last mode the span to keep takes about this many segments.
 constexpr int64_t kSegmentsPerSpan = 8;
@@ -86,9 +88,21 @@ int DictionaryFile::Create(const CaptureIdentity& identity, uint32_t number) {
                        MakeHeader(capture::kDictionaryMagic, number, identity), &file_);
   if (result != 0) return result;
   size_ = sizeof(capture::FileHeader);
-  // Only a precaution: without it the end mark may be missing when the disk is full.
-  file_.Reserve(kDictionaryReserve);
-  return 0;
+  reserved_ = size_;
+  reserve_is_open_ = false;
+  return KeepReserve(size_);
+}
+
+int DictionaryFile::KeepReserve(uint64_t end) {
+  if (end + kEndReserve <= reserved_) return 0;
+  int result = 0;
+  for (const uint64_t wanted : {end + kEndReserve + kReserveStep, end + kEndReserve}) {
+    result = file_.Reserve(reserved_, wanted - reserved_);
+    if (result == 0) reserved_ = wanted;
+    if (result == 0) return 0;
+    if (result == -EOPNOTSUPP || result == -ENOSYS) return 0;  // only a precaution then
+  }
+  return result;
 }
 
 int DictionaryFile::Append(capture::EntryType type, uint32_t id,
@@ -118,8 +132,12 @@ int DictionaryFile::Flush() {
   if (buffer_.empty()) return 0;
   iovec piece{buffer_.data(), buffer_.size()};
   const uint64_t bytes = buffer_.size();
-  const int result = file_.Write(&piece, 1, size_);
-  if (result == 0) size_ += bytes;
+  int result = reserve_is_open_ ? 0 : KeepReserve(size_ + bytes);
+  if (result == 0) {
+    result = file_.Write(&piece, 1, size_);
+    if (result == 0) size_ += bytes;
+    if (result != 0) reserved_ = size_;  // it was cut back to the end
+  }
   buffer_.clear();
   return result;
 }

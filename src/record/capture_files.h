@@ -39,6 +39,9 @@ class DictionaryFile {
                            std::initializer_list<std::string_view> pieces);
   void BeginBatch() { batching_ = true; }
   [[nodiscard]] int EndBatch();
+  // From now on entries may take the space that was kept for the end of the session. Before that an
+  // entry fails when there is no more behind it: on a full disk, too, the reason can be written.
+  void OpenReserve() { reserve_is_open_ = true; }
   void Close();
   void Abandon();  // in the child of a fork: the file is the parent's
   void Remove();   // its name; after Close
@@ -47,9 +50,12 @@ class DictionaryFile {
 
  private:
   [[nodiscard]] int Flush();
+  [[nodiscard]] int KeepReserve(uint64_t end);
 
   OwnFile file_;
   uint64_t size_ = 0;
+  uint64_t reserved_ = 0;  // the file has blocks up to here
+  bool reserve_is_open_ = false;
   bool batching_ = false;
   std::string buffer_;
 };

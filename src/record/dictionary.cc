@@ -226,6 +226,11 @@ void Dictionary::WriteOnce(EntryType type, uint32_t id, std::string_view payload
   Write(type, id, payload);
 }
 
+void Dictionary::OpenReserve() {
+  const std::lock_guard lock(mutex_);
+  if (file_ != nullptr) file_->OpenReserve();
+}
+
 uint64_t Dictionary::bytes_written() {
   const std::lock_guard lock(mutex_);
   return file_ == nullptr ? 0 : file_->size_bytes();
@@ -234,7 +239,7 @@ uint64_t Dictionary::bytes_written() {
 void Dictionary::Write(EntryType type, uint32_t id, std::string_view payload) {
   if (file_ == nullptr) return;
   const int result = file_->Append(type, id, {payload});
-  // The file stays attached: the space reserved for the end mark may still take a small entry.
+  // The file stays attached: it takes the end mark.
   if (result != 0) write_error_.store(result, std::memory_order_relaxed);
 }
 

@@ -77,6 +77,8 @@ class Dictionary {
   void Detach();
   // An entry of this session only (clock samples, process, issues found at its end, end mark).
   void WriteOnce(capture::EntryType type, uint32_t id, std::string_view payload);
+  // As that of the file, before the last entries.
+  void OpenReserve();
 
   // For a session that keeps only the last seconds, before Attach. Times: seconds, above 0.
   void KeepOnlyLive(uint32_t now_s);

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -164,10 +165,16 @@ int OwnFile::Write(iovec* iov, int count, uint64_t offset) {
   return result != 0 ? result : WriteWhole(fd_, iov, count, offset);
 }
 
-void OwnFile::Reserve(uint64_t bytes) {
-  if (Ensure() != 0) return;
-  [[maybe_unused]] const int ignored =
-      fallocate(fd_, FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(bytes));
+int OwnFile::Reserve(uint64_t offset, uint64_t bytes) {
+  if (const int result = Ensure(); result != 0) return result;
+  // Not every file system asks for the limit where the file does not grow.
+  rlimit limit{};
+  if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && offset + bytes > limit.rlim_cur) return -EFBIG;
+  while (fallocate(fd_, FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
+                   static_cast<off_t>(bytes)) != 0) {
+    if (errno != EINTR) return -errno;
+  }
+  return 0;
 }
 
 void OwnFile::Truncate(uint64_t bytes) {

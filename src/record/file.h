@@ -61,7 +61,9 @@ class OwnFile {
 
   [[nodiscard]] int Create(const std::string& path);                // must not exist yet
   [[nodiscard]] int Write(iovec* iov, int count, uint64_t offset);  // as WriteWhole
-  void Reserve(uint64_t bytes);   // blocks, behind the end too; best effort
+  // Blocks for the bytes from `offset` on, also behind the end of the file, which stays where it
+  // is. -EFBIG where the process may not write so far, -EOPNOTSUPP where the file system cannot.
+  [[nodiscard]] int Reserve(uint64_t offset, uint64_t bytes);
   void Truncate(uint64_t bytes);  // best effort
   void Close();
   bool is_open() const { return fd_ >= 0; }

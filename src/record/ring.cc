@@ -26,7 +26,7 @@ using capture::kMaxOpenRanges;
 using capture::RingHeader;
 
 Ring* Ring::Create(const CaptureIdentity& identity, uint32_t slots, uint32_t number,
-                   std::string* issue) {
+                   std::atomic<int32_t>* ended, std::string* issue) {
   slots = std::bit_ceil(std::clamp(slots, kMinRingSlots, kMaxRingSlots));
   // Aligned memory does not come from the reserve (reserve.h), and its plain form would end the
   // process where there is none.
@@ -35,6 +35,7 @@ Ring* Ring::Create(const CaptureIdentity& identity, uint32_t slots, uint32_t num
     *issue = "there was no memory for a ring buffer";
     return nullptr;
   }
+  ring->ended_ = ended;
   ring->full_slots_ = slots;
   ring->memory_size_ = BytesOf(slots);
   const int result = ring->MapFile(identity.folder + "/ring_" + std::to_string(number) + ".sonde");
@@ -93,6 +94,7 @@ void Ring::Begin(uint32_t thread_index, uint32_t tid, uint32_t word) {
 // Without the magic the file is empty by definition; a reader recognizes by it that the ring
 // changed.
 void Ring::Rest() {
+  ended_->fetch_sub(1, std::memory_order_relaxed);
   writer_.word.store(0, std::memory_order_relaxed);
   __atomic_exchange_n(&writer_.header->magic, uint64_t{0}, __ATOMIC_ACQ_REL);
 }
@@ -153,7 +155,10 @@ bool Ring::FindRoom(uint64_t count) {
 }
 
 void Ring::Release(uint32_t who) {
+  std::atomic<int32_t>* const ended = ended_;  // the session may delete the ring meanwhile
   const uint32_t before = done_.fetch_or(who, std::memory_order_acq_rel);
+  if (before == 0 && who == kOwnerDone) ended->fetch_add(1, std::memory_order_relaxed);
+  if (before == kOwnerDone && who == kSessionDone) ended->fetch_sub(1, std::memory_order_relaxed);
   if ((before | who) != (kOwnerDone | kSessionDone)) return;
   Unmap();
   delete this;

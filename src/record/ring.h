@@ -31,9 +31,10 @@ class Ring {
   // A ring without a thread, on any thread. Disk blocks are allocated before they are written, so
   // that a full disk is an error here and not a signal later. Where the file cannot be made, *issue
   // gets the reason and the ring is anonymous memory, lost if the process is killed. nullptr: no
-  // memory either. `number`: of the file, another one for each ring of a capture.
+  // memory either. `number`: of the file, another one for each ring of a capture. `ended` counts
+  // rings whose thread has ended, until the session has dealt with them.
   static Ring* Create(const CaptureIdentity& identity, uint32_t slots, uint32_t number,
-                      std::string* issue);
+                      std::atomic<int32_t>* ended, std::string* issue);
   // Gives it to a thread, which may record at once.
   void Begin(uint32_t thread_index, uint32_t tid, uint32_t word);
   // Takes it from a thread that is OwnerDone, when all of it is drained.
@@ -94,6 +95,7 @@ class Ring {
   uint64_t populated_bytes_ = 0;           // from the start of the memory
   std::atomic<uint64_t> backed_bytes_{0};  // of the memory, from its start, that may be written
   bool may_grow_ = false;                  // the owner's: not full size yet, not wrapped yet
+  std::atomic<int32_t>* ended_ = nullptr;
   std::atomic<uint32_t> done_{0};
 };
 

@@ -33,8 +33,10 @@ bool RegisterMemoryBarrier() {
   return syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
 }
 
-void RingList::Open(const CaptureIdentity& identity, uint32_t ring_slots, uint32_t word) {
+void RingList::Open(const CaptureIdentity& identity, uint32_t ring_slots, uint32_t word,
+                    Waker waker) {
   const std::lock_guard lock(mutex_);
+  waker_ = waker;
   identity_ = identity;
   ring_slots_ = ring_slots == 0 ? kDefaultRingSlots : ring_slots;
   word_ = word;
@@ -43,17 +45,35 @@ void RingList::Open(const CaptureIdentity& identity, uint32_t ring_slots, uint32
 void RingList::Close() {
   const std::lock_guard lock(mutex_);
   word_ = 0;
+  waker_ = {};
+}
+
+// Polls: the drain thread needs some 10 us a ring, and a condition variable would not survive a
+// fork. Where nothing comes, 20 ms long, the thread makes a ring.
+void RingList::WaitForSpare(uint32_t word) {
+  constexpr int kTries = 200;
+  constexpr long kPauseNs = 100'000;
+  for (int i = 0; i < kTries; ++i) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (word != word_ || word == 0 || !spares_.empty()) return;
+      if (ended_.load(std::memory_order_relaxed) < kMaxEnded) return;
+      if (i == 0) waker_.wake(waker_.session);
+    }
+    SleepNs(kPauseNs);
+  }
 }
 
 Ring* RingList::Acquire(uint32_t word, const ThreadEntry& thread) {
   std::string issue;
   Ring* ring = nullptr;
+  WaitForSpare(word);
   {
     const std::lock_guard lock(mutex_);
     if (word != word_ || word == 0) return nullptr;
     if (spares_.empty()) {
       spares_wanted_ = std::min(2 * spares_wanted_, kMaxSpares);
-      ring = Ring::Create(identity_, ring_slots_, next_number_++, &issue);
+      ring = Ring::Create(identity_, ring_slots_, next_number_++, &ended_, &issue);
     } else {
       ring = spares_.back();
       spares_.pop_back();
@@ -72,7 +92,7 @@ Ring* RingList::Acquire(uint32_t word, const ThreadEntry& thread) {
 
 bool RingList::Keep(Ring* ring) {
   const std::lock_guard lock(mutex_);
-  if (word_ == 0 || spares_.size() >= spares_wanted_ || !ring->HasFile()) return false;
+  if (word_ == 0 || spares_.size() >= kMaxSpares || !ring->HasFile()) return false;
   rings_.erase(std::remove(rings_.begin(), rings_.end(), ring), rings_.end());
   ring->Rest();
   spares_.push_back(ring);
@@ -89,12 +109,13 @@ bool RingList::MakeSpares() {
       const std::lock_guard lock(mutex_);
       threads_began |= std::exchange(threads_began_, false);
       if (word_ == 0 || spares_.size() >= spares_wanted_) return threads_began;
+      if (ended_.load(std::memory_order_relaxed) > 0) return threads_began;  // they become spares
       identity = identity_;
       slots = ring_slots_;
       number = next_number_++;
     }
     std::string issue;  // reported by the thread that needs a ring
-    Ring* ring = Ring::Create(identity, slots, number, &issue);
+    Ring* ring = Ring::Create(identity, slots, number, &ended_, &issue);
     if (ring == nullptr) return threads_began;
     if (!ring->HasFile()) {
       ring->Discard();
@@ -149,6 +170,8 @@ void RingList::DropInChild() {
     rings->clear();
   }
   word_ = 0;
+  waker_ = {};
+  ended_ = 0;
 }
 
 }  // namespace sonde::record

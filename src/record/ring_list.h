@@ -1,13 +1,16 @@
 // The rings of the session that runs: where threads get theirs, and where the session finds them.
 //
 // A few spare rings are ready, made ahead by the drain thread or left by threads that ended, so
-// that a new thread waits for no file. A thread that finds none makes its own.
+// that a new thread waits for no file. A thread that finds none makes its own, but where threads
+// end faster than their rings are drained: then it wakes the drain thread and waits a moment for a
+// ring, so that however many threads a program has one after the other, memory holds few rings.
 //
 // Threads: Acquire and the owner's side from any thread; the rest from the one thread that drains
 // or stops. The mutex is never held while anything but making a thread's own ring is done.
 #ifndef SONDE_RECORD_RING_LIST_H_
 #define SONDE_RECORD_RING_LIST_H_
 
+#include <atomic>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -24,8 +27,14 @@ class RingList {
   RingList(const RingList&) = delete;
   RingList& operator=(const RingList&) = delete;
 
-  // From now on threads get rings of this capture under this session word.
-  void Open(const CaptureIdentity& identity, uint32_t ring_slots, uint32_t word);
+  // Has the drain thread look at the rings at once; any thread.
+  struct Waker {
+    void (*wake)(void* session) = nullptr;
+    void* session = nullptr;
+  };
+  // From now on threads get rings of this capture under this session word. `waker` is used until
+  // Close.
+  void Open(const CaptureIdentity& identity, uint32_t ring_slots, uint32_t word, Waker waker);
   // No more rings.
   void Close();
   // A ring for the calling thread, entered in the dictionary; nullptr when `word` is not (or no
@@ -51,19 +60,25 @@ class RingList {
   void DropInChild();  // forgets the parent's rings; mutex held
 
  private:
+  // A ring has 2 MiB of address space: those without a thread have less than 100 MB of it.
   static constexpr size_t kMinSpares = 2;
-  static constexpr size_t kMaxSpares = 64;
+  static constexpr size_t kMaxSpares = 32;
+  static constexpr int32_t kMaxEnded = 12;
+
+  void WaitForSpare(uint32_t word);
 
   Dictionary* const dictionary_;
   std::mutex mutex_;  // guards all below
   CaptureIdentity identity_;
+  Waker waker_;
   uint32_t ring_slots_ = 0;
   uint32_t word_ = 0;         // 0: closed
   uint32_t next_number_ = 0;  // of a ring's file
   std::vector<Ring*> rings_;
   std::vector<Ring*> spares_;
   size_t spares_wanted_ = kMinSpares;
-  bool threads_began_ = false;  // since MakeSpares
+  bool threads_began_ = false;     // since MakeSpares
+  std::atomic<int32_t> ended_{0};  // rings whose thread has ended; not under the mutex
 };
 
 // Prepares the process for WaitUntilOut; false where the kernel has no membarrier for it.

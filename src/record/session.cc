@@ -88,7 +88,7 @@ int Session::Open(bool forked_child, uint32_t parent_pid, ErrorHandler on_error)
   void* page =
       mmap(nullptr, kFamilyPage, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (page != MAP_FAILED) family_flag_ = new (page) std::atomic<uint32_t>(0);
-  rings_->Open(identity_, config_.ring_slots, word_);
+  rings_->Open(identity_, config_.ring_slots, word_, {&Session::WakeDrain, this});
   return 0;
 }
 
@@ -96,7 +96,7 @@ void Session::SetFeatures(uint32_t features, uint32_t word) {
   config_.features = features;
   word_ = word;
   dictionary_->SetMetadata("features", std::to_string(features));
-  rings_->Open(identity_, config_.ring_slots, word_);
+  rings_->Open(identity_, config_.ring_slots, word_, {&Session::WakeDrain, this});
 }
 
 int Session::OpenFiles() {
@@ -148,6 +148,15 @@ void* Session::DrainMain(void* self) {
   return nullptr;
 }
 
+void Session::WakeDrain(void* self) {
+  auto* session = static_cast<Session*>(self);
+  {
+    const std::lock_guard lock(session->wake_mutex_);
+    session->drain_now_ = true;
+  }
+  session->wake_.notify_all();
+}
+
 void Session::DrainLoop() {
   int64_t period_ns = kMinPeriodNs;
   int64_t clock_period_ns = kFirstClockPeriodNs;
@@ -155,8 +164,10 @@ void Session::DrainLoop() {
   for (;;) {
     {
       std::unique_lock lock(wake_mutex_);
-      wake_.wait_for(lock, std::chrono::nanoseconds(period_ns), [this] { return stop_drain_; });
+      wake_.wait_for(lock, std::chrono::nanoseconds(period_ns),
+                     [this] { return stop_drain_ || drain_now_; });
       if (stop_drain_) return;
+      drain_now_ = false;
     }
     if (ending_) {
       const SessionError error = error_;  // the handler deletes the session
@@ -197,7 +208,7 @@ double Session::DrainAll() {
 }
 
 bool Session::DrainRing(Ring* ring) {
-  ring->PopulateAhead();
+  if (!ring->OwnerDone()) ring->PopulateAhead();
   ChunkSource source;
   if (ring->Pending(&source)) {
     AppendChunk(source);
@@ -377,6 +388,7 @@ void Session::StopDrainThread() {
 }
 
 void Session::WriteEnd(const SessionError& end, uint64_t dropped, bool all_out) {
+  dictionary_->OpenReserve();
   SampleClock();
   const uint64_t lost_arguments = dictionary_->TakeLostArguments();
   if (lost_arguments != 0) {

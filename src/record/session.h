@@ -79,6 +79,7 @@ class Session {
   void WriteProcess();
   void WriteProcessFacts(uint32_t parent_pid);
   static void* DrainMain(void* self);
+  static void WakeDrain(void* self);
   void DrainLoop();
   double DrainAll();  // fullest ring, 0..1
   bool DrainRing(Ring* ring);
@@ -119,6 +120,7 @@ class Session {
   std::mutex wake_mutex_;
   std::condition_variable wake_;
   bool stop_drain_ = false;  // under wake_mutex_
+  bool drain_now_ = false;   // the same
 
   // Used by the drain thread, and by Finish after it.
   bool detached_ = false;  // the parent process has ended

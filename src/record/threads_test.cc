@@ -1,6 +1,9 @@
 // Many threads, overflow, and stopping while everybody records.
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
+#include <fstream>
 #include <map>
 #include <string>
 #include <thread>
@@ -54,6 +57,44 @@ TEST_F(SessionTest, SixtyFourThreadsThatEnd) {
     EXPECT_EQ(capture.Count(RecordKind::kRange, "thread " + std::to_string(t)), kRanges);
   }
   EXPECT_EQ(capture.TotalDropped(), 0u);
+}
+
+// Bytes of address space that rings have now.
+uint64_t MappedRingBytes() {
+  std::ifstream maps("/proc/self/maps");
+  uint64_t bytes = 0;
+  for (std::string line; std::getline(maps, line);) {
+    if (line.find("/ring_") == std::string::npos) continue;
+    char* rest = nullptr;
+    const uint64_t begin = std::strtoull(line.c_str(), &rest, 16);
+    bytes += std::strtoull(rest + 1, nullptr, 16) - begin;
+  }
+  return bytes;
+}
+
+// Programs that make a thread for each request: rings pass from one to the next, however fast.
+TEST_F(SessionTest, ThousandsOfThreadsOneAfterAnother) {
+  constexpr int kThreads = 4'000;
+  constexpr int kAtOnce = 4;
+  Start();
+  const sonde_name name = Name("short");
+  uint64_t most = 0;
+  for (int i = 0; i < kThreads / kAtOnce; ++i) {
+    std::vector<std::thread> threads;
+    for (int t = 0; t < kAtOnce; ++t) {
+      threads.emplace_back([name] {
+        sonde_range_push(name, 0);
+        sonde_range_pop();
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    if (i % 50 == 0) most = std::max(most, MappedRingBytes());
+  }
+  const CheckedCapture capture = Stop();
+  EXPECT_EQ(capture.Count(RecordKind::kRange, "short"), size_t{kThreads});
+  EXPECT_EQ(capture.TotalDropped(), 0u);
+  EXPECT_GT(most, 0u);
+  EXPECT_LE(most, 120'000'000u) << "spare rings, and those of threads that end";
 }
 
 // The promise of stop: all records made before it are in the files, none is incomplete, and records

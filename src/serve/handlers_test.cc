@@ -69,7 +69,10 @@ class HandlersTest : public ::testing::Test {
   std::string Body(const std::string& path, std::map<std::string, std::string> parameters,
                    const std::string& body = "", const std::string& method = "GET") {
     const auto answer = Ask(path, std::move(parameters), body, method);
-    return answer.ok() ? answer->body : Concat("failed: ", answer.status().message());
+    if (!answer.ok()) return Concat("failed: ", answer.status().message());
+    if (answer->file == nullptr) return answer->body;
+    std::string content(answer->file->size(), '\0');
+    return answer->file->Read(0, content) ? content : "failed: cannot read the file";
   }
 
   // Begin and end of a window that holds everything.

@@ -16,6 +16,7 @@
 #include <thread>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "base/strings.h"
 #include "serve/http_text.h"
@@ -243,9 +244,31 @@ class Connection : public std::enable_shared_from_this<Connection> {
     const std::string_view body =
         answer_.constant.empty() ? std::string_view(answer_.body) : answer_.constant;
     keep_alive_ = keep_alive && !shared_.stopping;
-    head_ = AnswerHead(answer_, body.size(), keep_alive_);
+    head_ = AnswerHead(answer_, answer_.file ? answer_.file->size() : body.size(), keep_alive_);
     left_ = is_head_only_ ? std::string_view() : body;
+    file_at_ = 0;
+    if (answer_.file && !is_head_only_) return WriteNextOfFile();
     WriteNext();
+  }
+
+  void WriteNextOfFile() {
+    file_piece_.resize(std::min<uint64_t>(kPieceBytes, answer_.file->size() - file_at_));
+    if (!answer_.file->Read(file_at_, file_piece_)) return Close();
+    const std::array<asio::const_buffer, 2> buffers = {
+        asio::const_buffer(head_.data(), head_.size()),
+        asio::const_buffer(file_piece_.data(), file_piece_.size())};
+    SetDeadline(kWriteTime);
+    asio::async_write(socket_, buffers,
+                      [self = shared_from_this()](const ErrorCode& error, size_t) {
+                        if (error || self->closed_) return self->Close();
+                        self->head_.clear();
+                        self->file_at_ += self->file_piece_.size();
+                        if (self->file_at_ < self->answer_.file->size()) {
+                          return self->WriteNextOfFile();
+                        }
+                        self->file_piece_ = {};
+                        self->EndAnswer();
+                      });
   }
 
   void WriteNext() {
@@ -317,6 +340,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   HttpAnswer answer_;  // while it is sent
   std::string head_;
   std::string_view left_;
+  uint64_t file_at_ = 0;          // of answer_.file, that is sent
+  std::vector<char> file_piece_;  // on its way
   size_t discarded_ = 0;
 };
 

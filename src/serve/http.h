@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "serve/answer_file.h"
 
 namespace sonde::serve {
 
@@ -58,6 +59,8 @@ struct HttpAnswer {
   std::string body = {};
   // Constant memory sent as it is, in place of `body`.
   std::string_view constant = {};
+  // The same, for what is long.
+  std::shared_ptr<const AnswerFile> file = {};
   bool is_gzip = false;  // its bytes are packed
   std::vector<std::pair<std::string, std::string>> headers = {};
   // An endless answer: gives the next piece, empty to look whether the client is still there;

@@ -207,8 +207,8 @@ int HttpStatusOf(StatusCode code) {
 void PackAnswer(HttpAnswer& answer) {
   const bool is_text =
       answer.type.starts_with("application/json") || answer.type.starts_with("text/");
-  if (!is_text || answer.is_gzip || answer.stream || answer.body.size() < kLeastPacked ||
-      answer.body.size() > UINT32_MAX / 2) {
+  if (!is_text || answer.is_gzip || answer.stream || answer.file ||
+      answer.body.size() < kLeastPacked || answer.body.size() > UINT32_MAX / 2) {
     return;
   }
   constexpr int kGzip = 16;

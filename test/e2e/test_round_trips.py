@@ -189,3 +189,66 @@ def test_facts_of_machine_and_session_stay(chain, ask, words):
     before = {tuple(row) for row in ask(given, MACHINE)}
     assert len(before) >= 4
     assert before == {tuple(row) for row in ask(made, MACHINE)}
+
+
+def timeline_of_links(folder):
+    """A set whose timeline has the counters of links and ports as the device tool writes them."""
+    output = folder / "vm_1_20250109081616713_ascend_pt" / "ASCEND_PROFILER_OUTPUT"
+    output.mkdir(parents=True)
+    begin = 1736413971558972
+    processes = {
+        20: ("HCCS", {"Rx": ["Rx(MB/s)"], "Tx": ["Tx(MB/s)"]}),
+        21: ("NIC", {"Port 0/Rx": ["Rx Packets", "Rx Error Rate"], "Port 0/Tx": ["Tx Packets"]}),
+        22: ("RoCE", {"Port 0/Rx": ["Rx Packets"], "Port 1/Tx": ["Tx Bandwidth Efficiency"]}),
+        23: ("PCIe", {"PCIe_post": ["Tx", "Rx"], "PCIe_nonpost_latency": ["Tx"]}),
+        28: ("SIO", {"req_rx": ["die 0", "die 1"]}),
+        19: ("Voltage Info", {"Aicore Voltage": ["voltage(mV)"]}),
+    }
+    events = []
+    for layer, (name, counters) in processes.items():
+        for device in (0, 1):
+            pid = 77 << 10 | layer << 5 | device
+            facts = {"process_name": {"name": name}, "process_labels": {"labels": f"NPU {device}"}}
+            events += [{"ph": "M", "name": what, "pid": pid, "tid": 0, "args": args}
+                       for what, args in facts.items()]  # fmt: skip
+            events += [{"ph": "C", "name": counter, "pid": pid, "tid": 0, "ts": f"{begin + i}.500",
+                        "args": {key: layer + device + i + 0.25 for key in keys}}
+                       for counter, keys in counters.items() for i in range(3)]  # fmt: skip
+    (output / "trace_view.json").write_text(json.dumps(events))
+    return output.parent
+
+
+def counters_of(events):
+    """{(process, label, counter, series): values}."""
+    facts = {}
+    for event in events:
+        if event["ph"] == "M" and event["name"] in ("process_name", "process_labels"):
+            facts.setdefault(event["pid"], []).extend(event["args"].values())
+    found = {}
+    for event in events:
+        for key, value in event["args"].items() if event["ph"] == "C" else ():
+            place = (*facts[event["pid"]], event["name"], key)
+            found.setdefault(place, []).append(round(value, 9))
+    return found
+
+
+@pytest.mark.parametrize("forms", ["kineto text", "text"])
+def test_counters_of_links_lie_in_the_vendors_processes(tmp_path, run_sonde, forms):
+    """Ports of NIC and RoCE have one name, a process that no table knows keeps its own."""
+    path = given = timeline_of_links(tmp_path)
+    # The tables are given back as they are where no other form comes between.
+    (given / "ASCEND_PROFILER_OUTPUT" / "trace_view.json").chmod(0o644)
+    for i, form in enumerate(forms.split()):
+        done = run_sonde("analyse", path, "--export-type", form, "-o", tmp_path / f"{i}")
+        assert done.returncode == 0, done.stderr
+        path = written(tmp_path / f"{i}", form)
+    before = counters_of(json.loads((given / "ASCEND_PROFILER_OUTPUT/trace_view.json").read_text()))
+    after = counters_of(json.loads((path / "trace_view.json").read_text()))
+    if forms == "text":
+        assert after == before
+        return
+    # A trace of torch has one device where no work is on another.
+    assert {(place[0], *place[2:]) for place in after} == {
+        (place[0], *place[2:]) for place in before
+    }
+    assert sum(map(len, after.values())) == sum(map(len, before.values()))

@@ -370,3 +370,28 @@ def test_run_offers_a_page(sonde, prepared, tmp_path):
                 socket.create_connection(("127.0.0.1", address.port), timeout=5)
         finally:
             process.kill()
+
+
+def test_slow_readers_of_exports_cost_little(view):
+    """Forty clients ask for 9 MB each and take nothing: the server holds a piece for each."""
+    process, address = view
+    sql = b"SELECT range AS n, md5(range::VARCHAR) AS a FROM range(240000)"
+    assert len(ask_raw(address, "/api/export?format=csv", "POST", sql)[1]) > 9_000_000
+    before = resident_mb(process)
+    target = with_token(address, "/api/export?format=csv")
+    lines = (f"POST {target} HTTP/1.1", "Host: 127.0.0.1", f"Content-Length: {len(sql)}", "", "")
+    head = "\r\n".join(lines).replace("127.0.0.1", f"127.0.0.1:{address.port}").encode()
+    clients = []
+    for _ in range(40):
+        client = socket.create_connection(("127.0.0.1", address.port), timeout=180)
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
+        client.sendall(head + sql)
+        clients.append(client)
+    most = 0
+    for client in clients:
+        assert client.recv(15) == b"HTTP/1.1 200 OK"
+        most = max(most, resident_mb(process) - before)
+    for client in clients:
+        client.close()
+    assert most < 150, f"{most:.0f} MB"
+    assert ask_raw(address, "/api/session")[0] == 200

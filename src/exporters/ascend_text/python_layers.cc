@@ -18,25 +18,18 @@ using recipes::TraceData;
 
 constexpr size_t kEventsPerPiece = 1024;
 
-// Processes with threads are the framework's. Timelines of Ascend have a process for each kind of
-// counter, which keeps its name; work of devices is in layers of its own.
+// Processes with threads are the framework's. Those of counters are named with these
+// (format/counter_lanes.h); work of devices is in layers of its own.
 void AppendProcesses(const TraceData& data, LineBuffer& out) {
   std::vector<bool> has_threads(data.processes.size());
-  std::vector<bool> has_counters(data.processes.size());
   for (const store::TrackRow& track : data.tracks) {
-    if (track.process_id < 0) continue;
-    const auto process = static_cast<size_t>(track.process_id);
-    if (track.thread_id >= 0) has_threads[process] = true;
-    if (data.IsOfKind(track, recipes::TrackKind::kCounter)) has_counters[process] = true;
+    if (track.process_id < 0 || track.thread_id < 0) continue;
+    has_threads[static_cast<size_t>(track.process_id)] = true;
   }
   for (size_t i = 0; i < data.processes.size(); ++i) {
-    const store::ProcessRow& process = data.processes[i];
-    if (has_threads[i]) {
-      AppendProcessNames({process.pid, "Python", "CPU", static_cast<int64_t>(Layer::kPython)}, out);
-    } else if (has_counters[i] && process.name >= 0) {
-      constexpr auto kSortIndex = static_cast<int64_t>(Layer::kOtherDevice);
-      AppendProcessNames({process.pid, data.Name(process.name), "NPU", kSortIndex}, out);
-    }
+    if (!has_threads[i]) continue;
+    AppendProcessNames(
+        {data.processes[i].pid, "Python", "CPU", static_cast<int64_t>(Layer::kPython)}, out);
   }
 }
 

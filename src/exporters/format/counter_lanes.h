@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "exporters/format/line_buffer.h"
+#include "importers/ascend/counter_tables.h"
 #include "recipes/trace/trace_data.h"
 
 namespace sonde::exporters {
@@ -40,7 +41,13 @@ class CounterLanes {
   const std::vector<Process>& processes() const { return processes_; }
 
  private:
-  std::vector<Lane> lanes_;  // by track
+  void TakeProcessOfSource(const recipes::TraceData& data, const store::TrackRow& track,
+                           importers::TimelineCounter& shown);
+
+  int64_t usual_device_;
+  std::vector<bool> have_other_rows_;      // by process
+  std::vector<std::string_view> unknown_;  // names of processes
+  std::vector<Lane> lanes_;                // by track
   std::vector<Process> processes_;
 };
 

@@ -1,9 +1,16 @@
 #include "exporters/format/slice_arguments.h"
 
+#include "base/host/json.h"
 #include "base/host/json_writer.h"
 #include "base/strings.h"
 
 namespace sonde::exporters {
+namespace {
+
+// Of a damaged file arguments are kept as they were, also where they are no JSON.
+bool IsJson(std::string_view text) { return base::JsonDocument::Parse(text, "argument").ok(); }
+
+}  // namespace
 
 Result<SliceArguments> SliceArguments::Load(const store::Store* store,
                                             std::initializer_list<std::string_view> track_kinds) {
@@ -28,7 +35,7 @@ Result<SliceArguments> SliceArguments::Load(const store::Store* store,
   for (size_t row = 0; row < rows.rows(); ++row) {
     if (rows.IsNull(1, row) || rows.IsNull(2, row)) continue;
     arguments.of_slice_[static_cast<int32_t>(rows.Int(0, row))].push_back(
-        {rows.Text(1, row), rows.Text(2, row), rows.Int(3, row) != 0});
+        {rows.Text(1, row), rows.Text(2, row), rows.Int(3, row) != 0 && IsJson(rows.Text(2, row))});
   }
   return arguments;
 }

@@ -27,6 +27,13 @@ void WriteFlag(const TraceData& data, base::JsonWriter& json, std::string_view k
   }
 }
 
+std::string_view HostOfProcesses(const TraceData& data) {
+  for (const store::ProcessRow& process : data.processes) {
+    if (const std::string_view host = data.Name(process.host); !host.empty()) return host;
+  }
+  return {};
+}
+
 // As torch names what carries collectives; `device`: "cpu".
 struct BackEnd {
   std::string_view device;
@@ -85,6 +92,8 @@ class NameWriter {
     Event("thread_sort_index", pid, tid, "sort_index", std::to_string(tid));
   }
 
+  bool is_empty() const { return is_first_; }
+
  private:
   void Event(std::string_view name, int64_t pid, int64_t tid, std::string_view key,
              const std::string& value) {
@@ -131,6 +140,8 @@ void AppendNames(const recipes::DeviceView& view, int64_t base_ns, LineBuffer& o
                                 : "GPU " + std::to_string(device.device_id),
                   device.device_id + 5'000'000);
   }
+  // All that follows begins with a comma.
+  if (names.is_empty()) names.Process(0, "python", "CPU", 0);
 }
 
 void AppendMemoryEvent(const TraceData& data, const store::MemoryEventRow& event, int64_t base_ns,
@@ -176,6 +187,10 @@ std::string KinetoHead(const ExportContext& context, int64_t base_ns) {
   WriteFlag(data, json, "profile_memory", settings.profile_memory);
   WriteFlag(data, json, "with_stack", settings.with_stack);
   WriteFlag(data, json, "with_modules", settings.with_modules);
+  if (const std::string_view host = HostOfProcesses(data); !host.empty()) {
+    json.Key("host_name");
+    json.String(host);
+  }
   json.Key("distributedInfo");
   json.BeginObject();
   json.Key("backend");

@@ -27,6 +27,17 @@ std::string JsonList(std::string_view types) {
   return base::Concat("[", base::Join(quoted, ", "), "]");
 }
 
+// "2,3;;4" as [[2, 3], [], [4]]; lists of tensors are known with dims only.
+std::string DimsOfShapes(std::string_view shapes) {
+  if (shapes.empty()) return "[]";
+  std::vector<std::string> lists;
+  for (const std::string_view shape : base::Split(shapes, ';')) {
+    const bool is_plain = shape.find_first_not_of("0123456789,") == std::string_view::npos;
+    lists.push_back(base::Concat("[", is_plain ? base::ReplaceAll(shape, ",", ", ") : "", "]"));
+  }
+  return base::Concat("[", base::Join(lists, ", "), "]");
+}
+
 // Text of a stack as Kineto has it: "file(line): function;file(line): function".
 std::string StackList(const TraceData& data, size_t stack) {
   std::string text;
@@ -61,9 +72,10 @@ struct Fragments {
     signature.emplace_back();
     for (const store::OpSignatureRow& shapes : data.signatures) {
       const std::string_view dims = data.Name(shapes.input_dims);
-      signature.push_back(base::Concat(R"(,"Input Dims":)", dims.empty() ? "[]" : dims,
-                                       R"(,"Input type":)",
-                                       JsonList(data.Name(shapes.input_types))));
+      signature.push_back(base::Concat(
+          R"(,"Input Dims":)",
+          dims.empty() ? DimsOfShapes(data.Name(shapes.input_shapes)) : std::string(dims),
+          R"(,"Input type":)", JsonList(data.Name(shapes.input_types))));
     }
     stack.emplace_back();
     for (size_t i = 0; i + 1 < data.stack_begin.size(); ++i) {

@@ -188,6 +188,10 @@ struct Renamed {
 constexpr double kKilobyte = 1024;
 constexpr double kMegabyte = kKilobyte * kKilobyte;
 
+// Counters that only their process distinguishes have it before their name (TrackOfTimeline).
+constexpr std::string_view kSioFront = "SIO/";
+constexpr auto kPortProcesses = std::to_array<std::string_view>({"NIC", "RoCE"});
+
 Renamed OfTimelineOfLinks(std::string_view name) {
   using base::Concat;
   for (const std::string_view way : {"Tx", "Rx"}) {
@@ -199,6 +203,25 @@ Renamed OfTimelineOfLinks(std::string_view name) {
     }
   }
   if (name == "PCIe_nonpost_latency Tx") return {"PCIe Tx nonpost latency ns", 1000};
+  if (name.starts_with(kSioFront)) {  // "SIO/req_rx die 0"
+    const std::string_view whole = name.substr(kSioFront.size());
+    const size_t blank = whole.find(' ');
+    if (blank != std::string_view::npos) {
+      return {Concat("SIO ", whole.substr(blank + 1), " ", whole.substr(0, blank)), kMegabyte};
+    }
+  }
+  return {};
+}
+
+// "CPU 0 Usage(%)", "CPU Avg Usage(%)", "Disk Usage Usage(%)"
+Renamed OfTimelineOfHost(std::string_view name) {
+  constexpr std::string_view kEnd = " Usage(%)";
+  if (!name.ends_with(kEnd)) return {};
+  const std::string_view what = name.substr(0, name.size() - kEnd.size());
+  if (what.starts_with("CPU ")) return {base::Concat(what, " Usage %"), 1};
+  for (const std::string_view whole : {"Memory Usage", "Disk Usage", "Network Usage"}) {
+    if (what == whole) return {base::Concat(whole, " %"), 1};
+  }
   return {};
 }
 
@@ -249,16 +272,11 @@ Renamed OfTimeline(std::string_view name) {
     const bool is_old = series == "write_band_width";
     return {Concat("Acc PMU ", number, " ", is_old ? "write_bandwidth" : series), 1};
   }
-  return OfTimelineOfLinks(name);
+  Renamed links = OfTimelineOfLinks(name);
+  return links.name.empty() ? OfTimelineOfHost(name) : links;
 }
 
-// Processes of timelines by table, with their sort indices.
-struct TimelineProcess {
-  std::string_view table;
-  std::string_view name;
-  int64_t sort_index;
-  bool is_device = true;
-};
+// By table, with their sort indices.
 constexpr auto kProcesses = std::to_array<TimelineProcess>({
     {"CPU_USAGE", "CPU Usage", 9, false},
     {"HOST_MEM_USAGE", "Memory Usage", 10, false},
@@ -331,7 +349,49 @@ void SetVendorName(const CounterPlace& place, TimelineCounter& counter) {
     set(std::string(way), Concat(way, "(MB/s)"), 1 / kMegabyte);
   } else if (table == "PCIE") {
     SetPcieName(series, counter);
+  } else if (table == "SIO" && !place.text.empty()) {
+    set(std::string(series), place.text, 1 / kMegabyte);
+  } else if (table == "CPU_USAGE" && !place.number.empty()) {
+    set(Concat("CPU ", place.number), "Usage(%)", 1);
+  } else if (table.starts_with("HOST_") && series == "%") {
+    set(std::string(place.table->label), "Usage(%)", 1);
   }
+}
+
+// What the device tool shows and no database has a column for; false where it is none of these.
+bool SetWithoutPlace(std::string_view track_name, TimelineCounter& counter) {
+  for (const std::string_view process : kPortProcesses) {
+    // "NIC Port 0/Rx Rx Packets"
+    if (!track_name.starts_with(base::Concat(process, " Port "))) continue;
+    const size_t slash = track_name.find('/');
+    const size_t blank = slash == std::string_view::npos ? slash : track_name.find(' ', slash);
+    if (blank == std::string_view::npos) continue;
+    counter.process = process;
+    counter.name = track_name.substr(process.size() + 1, blank - process.size() - 1);
+    counter.key = track_name.substr(blank + 1);
+    return true;
+  }
+  if (track_name == "CPU Avg Usage %" || track_name == "CPU Avg Usage(%)") {
+    counter.process = "CPU Usage";
+    counter.name = "CPU Avg";
+    counter.key = "Usage(%)";
+    return true;
+  }
+  const bool is_sum = (track_name.starts_with("APP/") || track_name.starts_with("Device/")) &&
+                      track_name.ends_with("Memory KB");
+  if (!is_sum) return false;
+  counter.process = "NPU MEM";
+  const size_t blank = track_name.rfind(' ');
+  counter.name = track_name.substr(0, blank);
+  counter.key = track_name.substr(blank + 1);
+  return true;
+}
+
+void SetProcess(const TimelineProcess* process, TimelineCounter& counter) {
+  if (process == nullptr) return;
+  counter.process = process->name;
+  counter.sort_index = process->sort_index;
+  counter.is_device = process->is_device;
 }
 
 }  // namespace
@@ -347,35 +407,40 @@ bool FindCounterPlace(std::string_view track_name, CounterPlace& place) {
   return is_found;
 }
 
+std::string TrackOfTimeline(std::string_view process, std::string_view counter) {
+  if (process == "SIO") return base::Concat(kSioFront, counter);
+  const bool is_port = std::ranges::find(kPortProcesses, process) != kPortProcesses.end();
+  return is_port && counter.starts_with("Port ") ? base::Concat(process, " ", counter)
+                                                 : std::string(counter);
+}
+
+const TimelineProcess* FindTimelineProcess(std::string_view name) {
+  const auto found = std::ranges::find(kProcesses, name, &TimelineProcess::name);
+  return found == kProcesses.end() ? nullptr : &*found;
+}
+
 TimelineCounter CounterOfTimeline(std::string_view track_name) {
   TimelineCounter counter;
-  // What a timeline without a unit of its own is read as.
-  constexpr std::string_view kPlain = " value";
-  constexpr std::string_view kPlainKey = "value";
-  const bool is_sum = (track_name.starts_with("APP/") || track_name.starts_with("Device/")) &&
-                      track_name.ends_with("Memory KB");
+  if (SetWithoutPlace(track_name, counter)) {
+    SetProcess(FindTimelineProcess(counter.process), counter);
+    return counter;
+  }
   CounterPlace place;
-  const bool is_known = FindCounterPlace(track_name, place);
-  const size_t blank = track_name.rfind(' ');
-  if (!is_known && !is_sum) {
+  if (!FindCounterPlace(track_name, place)) {
+    // What a timeline without a unit of its own is read as.
+    constexpr std::string_view kPlain = " value";
     counter.name = track_name.ends_with(kPlain)
                        ? track_name.substr(0, track_name.size() - kPlain.size())
                        : track_name;
-    counter.key = kPlainKey;
+    counter.key = "value";
     return counter;
   }
-  const std::string_view table = is_sum ? "NPU_MEM" : place.table->table;
-  const auto process = std::ranges::find(kProcesses, table, &TimelineProcess::table);
-  if (process != kProcesses.end()) {
-    counter.process = process->name;
-    counter.sort_index = process->sort_index;
-    counter.is_device = process->is_device;
-  }
-  if (!is_sum) {
-    SetVendorName(place, counter);
-    counter.factor *= place.factor;
-  }
+  const auto process = std::ranges::find(kProcesses, place.table->table, &TimelineProcess::table);
+  SetProcess(process == kProcesses.end() ? nullptr : &*process, counter);
+  SetVendorName(place, counter);
+  counter.factor *= place.factor;
   if (!counter.name.empty()) return counter;
+  const size_t blank = track_name.rfind(' ');
   counter.factor = 1;
   counter.name = track_name.substr(0, blank);
   counter.key = track_name.substr(blank + 1);

@@ -56,4 +56,18 @@ struct TimelineCounter {
 };
 TimelineCounter CounterOfTimeline(std::string_view track_name);
 
+// The name that the track of a timeline's counter gets. Where only its process distinguishes it
+// from others that is part of it: "NIC Port 0/Rx Rx Packets", "SIO/req_rx die 0".
+std::string TrackOfTimeline(std::string_view process, std::string_view counter);
+
+// The place that the device tool's timeline gives a process of counters; null where it has none of
+// that name.
+struct TimelineProcess {
+  std::string_view table;
+  std::string_view name;
+  int64_t sort_index;
+  bool is_device = true;
+};
+const TimelineProcess* FindTimelineProcess(std::string_view name);
+
 }  // namespace sonde::importers

@@ -71,11 +71,29 @@ TEST(CounterTables, TimelinesShowTheVendorsNames) {
   EXPECT_EQ(shown("Acc PMU 3 read_ost"), "Acc PMU|read_ost|value,\"acc_id\":3");
   EXPECT_EQ(shown("PCIe Rx nonpost B/s"), "PCIe|PCIe_nonpost|Rx");
   EXPECT_EQ(shown("NIC Port 0 rxBytes"), "NIC|NIC Port 0|rxBytes");
+  EXPECT_EQ(shown("NIC Port 0/Rx Rx Packets"), "NIC|Port 0/Rx|Rx Packets");
+  EXPECT_EQ(shown("RoCE Port 12/Tx Tx Error Rate"), "RoCE|Port 12/Tx|Tx Error Rate");
+  EXPECT_EQ(shown("HCCS Rx B/s"), "HCCS|Rx|Rx(MB/s)");
+  EXPECT_EQ(shown("SIO die 0 req_rx"), "SIO|req_rx|die 0");
+  EXPECT_EQ(shown("CPU 3 Usage %"), "CPU Usage|CPU 3|Usage(%)");
+  EXPECT_EQ(shown("CPU Avg Usage %"), "CPU Usage|CPU Avg|Usage(%)");
+  EXPECT_EQ(shown("Disk Usage %"), "Disk Usage|Disk Usage|Usage(%)");
   EXPECT_EQ(shown("queue depth"), "|queue depth|value");
   EXPECT_EQ(shown("queue depth value"), "|queue depth|value");
   EXPECT_EQ(shown("APP/Memory KB"), "NPU MEM|APP/Memory|KB");
   EXPECT_EQ(CounterOfTimeline("HBM 0 read B/s").factor, 1.0 / (1024 * 1024));
   EXPECT_EQ(CounterOfTimeline("HBM 0/Read Read(MB/s)").factor, 1);
+}
+
+// Two processes of the tool have counters of one name.
+TEST(CounterTables, TracksOfPortsHaveTheirProcess) {
+  EXPECT_EQ(TrackOfTimeline("NIC", "Port 0/Rx Rx Packets"), "NIC Port 0/Rx Rx Packets");
+  EXPECT_EQ(TrackOfTimeline("RoCE", "Port 0/Rx Rx Packets"), "RoCE Port 0/Rx Rx Packets");
+  EXPECT_EQ(TrackOfTimeline("NIC", "NIC Port 0 rxBytes"), "NIC Port 0 rxBytes");
+  EXPECT_EQ(TrackOfTimeline("HBM", "HBM 0/Read Read(MB/s)"), "HBM 0/Read Read(MB/s)");
+  EXPECT_EQ(PlaceOf("SIO/req_rx die 0"), "SIO.rxReq |die 0| 1048576");
+  EXPECT_EQ(PlaceOf("CPU 3 Usage(%)"), "CPU_USAGE.usage 3|| 1");
+  EXPECT_EQ(PlaceOf("Memory Usage Usage(%)"), "HOST_MEM_USAGE.usage || 1");
 }
 
 // Every series that is written is read back as its own, in its own unit.
@@ -91,8 +109,8 @@ TEST(CounterTables, SeriesOfTimelinesLeadBack) {
       const std::string track = base::Concat(label, " ", series.name);
       const TimelineCounter shown = CounterOfTimeline(track);
       const bool has_number = !shown.more.empty();
-      const std::string read =
-          base::Concat(shown.name, has_number ? "[acc_id 2] " : " ", shown.key);
+      const std::string read = TrackOfTimeline(
+          shown.process, base::Concat(shown.name, has_number ? "[acc_id 2] " : " ", shown.key));
       CounterPlace before;
       CounterPlace after;
       ASSERT_TRUE(FindCounterPlace(track, before));

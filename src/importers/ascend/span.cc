@@ -285,6 +285,19 @@ AscendSpan FindFiles(const std::string& path) {
   return span;
 }
 
+// The framework's timeline holds all of the device tool's: together everything would be there
+// twice.
+void KeepWholeTimeline(AscendSpan& span) {
+  const auto is_whole = [](const SpanFile& file) {
+    return base::BaseName(file.path) == "trace_view.json";
+  };
+  if (std::ranges::none_of(span.timelines, is_whole)) return;
+  for (const SpanFile& file : span.timelines) {
+    if (!is_whole(file)) span.unread.push_back(file.relative);
+  }
+  std::erase_if(span.timelines, [&](const SpanFile& file) { return !is_whole(file); });
+}
+
 }  // namespace
 
 AscendSpan FindSpan(const std::string& path) {
@@ -292,6 +305,7 @@ AscendSpan FindSpan(const std::string& path) {
   PutBestFirst(span.databases);
   KeepNewest(span.tables, span.unread);
   KeepNewest(span.timelines, span.unread);
+  KeepWholeTimeline(span);
   SetDamagedAside(span);
   return span;
 }

@@ -22,7 +22,7 @@ namespace sonde::importers::db_import {
 struct ApiCall {
   int32_t slice = store::kNone;  // index
   int64_t ts = 0;
-  bool is_launch = false;  // node level
+  bool is_launch = false;  // node level, or a launch of a GPU's runtime
 };
 
 struct StepSpan {

@@ -7,6 +7,7 @@
 #include "importers/ascend/groups.h"
 #include "importers/ascend_db/db_trace.h"
 #include "importers/ascend_db/issues.h"
+#include "store/launch_calls.h"
 
 namespace sonde::importers::db_import {
 namespace {
@@ -280,14 +281,18 @@ void ReadHostCalls(DbTrace& trace) {
                  const auto tid = row.Int(3);
                  if (!begin || !end || !tid) return trace.WrongType("CANN_API");
                  const int64_t connection = row.Int(4).value_or(-1);
+                 const int32_t name = trace.Text(row, 5);
+                 // Databases made of traces of GPUs have the calls of their runtime.
+                 const bool is_launch =
+                     row.Int(2) == kNodeType ||
+                     (name >= 0 && store::IsLaunchCall(trace.rows.names.Text(name)));
                  const int32_t slice = device.AddCall({.ts = *begin,
                                                        .dur = SpanNs(*begin, *end),
                                                        .thread_id = trace.Thread(*tid),
-                                                       .name = trace.Text(row, 5),
+                                                       .name = name,
                                                        .level = LevelName(trace, row.Int(2)),
                                                        .connection_id = connection});
-                 trace.api_of_connection.Insert(connection,
-                                                {slice, *begin, row.Int(2) == kNodeType});
+                 trace.api_of_connection.Insert(connection, {slice, *begin, is_launch});
                });
   }
   if (!trace.Has("OSRT_API", {"name", "globalTid", "startNs", "endNs"})) return;

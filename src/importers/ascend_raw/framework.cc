@@ -172,10 +172,9 @@ void FrameworkLayer::TakeOp(const OpRange& op, const Clock& clock) {
 
 int32_t FrameworkLayer::SignatureOf(const OpRange& op) {
   if (op.shapes.empty() && op.types.empty()) return store::kNone;
-  const auto known = [this](std::string_view text) {
-    return text.empty() ? store::kNone : rows_.names.Intern(text);
-  };
-  return rows_.Signature(known(op.shapes), known(op.types));
+  // Shapes of scalars are empty, and known where the types are.
+  const int32_t types = op.types.empty() ? store::kNone : rows_.names.Intern(op.types);
+  return rows_.Signature(rows_.names.Intern(op.shapes), types);
 }
 
 int32_t FrameworkLayer::StackOf(std::string_view stack) {

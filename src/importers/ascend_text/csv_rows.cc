@@ -452,7 +452,7 @@ void RowsOfCsv(const SpanFile& file, std::string_view text, TextTrace& trace) {
     BlockRows(file, text, trace);
   } else if (name.starts_with("memory_record") || name.starts_with("ge_memory_record")) {
     CurveRows(file, text, trace);
-  } else if (name.starts_with("npu_module_mem")) {
+  } else if (name.starts_with("npu_module_mem") && !trace.has_module_counters) {
     ModuleMemoryRows(file, text, trace);
   }
 }

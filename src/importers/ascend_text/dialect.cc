@@ -1,5 +1,6 @@
 // Layers of Ascend's timeline: each is a process of its own in the file.
 #include "base/strings.h"
+#include "importers/ascend/counter_tables.h"
 #include "importers/ascend_text/captured.h"
 #include "importers/ascend_text/text_trace.h"
 
@@ -80,6 +81,12 @@ TrackLabel AscendDialect::LabelTrack(const ThreadFacts& facts, uint8_t lane) con
     // Files that were cut off before the labels name the stream all the same.
     if (label.device_id == store::kNone) label.device_id = DeviceOf(facts);
   }
+  return label;
+}
+
+TrackLabel AscendDialect::LabelCounter(const ThreadFacts& facts, std::string_view name) const {
+  TrackLabel label{.name = TrackOfTimeline(facts.process_name, name)};
+  if (facts.process_labels.starts_with("NPU")) label.device_id = DeviceOf(facts);
   return label;
 }
 

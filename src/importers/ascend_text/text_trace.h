@@ -20,6 +20,7 @@ namespace sonde::importers::text_import {
 struct TextTrace {
   TraceRows& rows;
   bool has_timeline = false;
+  bool has_module_counters = false;          // the timeline has the memory of CANN's parts
   int32_t process_id = store::kNone;         // of the framework
   int32_t device_process_id = store::kNone;  // of the device's streams
   int32_t device_id = store::kNone;          // of the streams
@@ -38,6 +39,8 @@ class AscendDialect : public trace_events::Dialect {
   const char* FlowKind(std::string_view category) const override;
   trace_events::TrackLabel LabelTrack(const trace_events::ThreadFacts& facts,
                                       uint8_t lane) const override;
+  trace_events::TrackLabel LabelCounter(const trace_events::ThreadFacts& facts,
+                                        std::string_view name) const override;
 };
 
 // Operators, host calls, tasks, communication and steps from the arranged slices.

@@ -63,6 +63,8 @@ class TimelineRows {
       const auto kind =
           track.kind < 0 ? std::nullopt : capture::TrackKindOf(rows_.names.Text(track.kind));
       kinds_.push_back(kind.value_or(TrackKind::kSpan));  // slices without a further meaning
+      trace_.has_module_counters |=
+          track.is_counter && rows_.names.Text(track.name).starts_with("NPU Module ");
     }
     rows_.first_mark = static_cast<int32_t>(stage_.instants().size());
     Reserve();

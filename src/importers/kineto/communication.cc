@@ -9,6 +9,7 @@
 
 #include "base/host/json.h"
 #include "base/strings.h"
+#include "importers/ascend/groups.h"
 #include "importers/common/communication_names.h"
 #include "importers/common/kernel_name.h"
 #include "importers/kineto/trace.h"
@@ -26,7 +27,8 @@ using common::NormalCollective;
 using trace_events::EventStage;
 using trace_events::StagedSlice;
 
-int64_t ElementBytes(std::string_view type) {
+// As torch names types; files that Sonde made of an Ascend set have the names of its library.
+int64_t BytesOfType(std::string_view type) {
   static constexpr std::array<std::pair<std::string_view, int64_t>, 22> kSizes = {{
       {"Byte", 1},
       {"Char", 1},
@@ -54,7 +56,7 @@ int64_t ElementBytes(std::string_view type) {
   for (const auto& [name, size] : kSizes) {
     if (name == type) return size;
   }
-  return -1;
+  return importers::ElementBytes(type);
 }
 
 // The number at a place of "[11, 12, 13, 14]", whose sum is `sum`; nothing for any other list.
@@ -132,7 +134,7 @@ class Writer {
     const auto data_type = stage_.Captured(id, kDataType);
     row.data_type = static_cast<int32_t>(data_type.value_or(store::kNone));
     row.count = stage_.Captured(id, kInElements).value_or(store::kNone);
-    const int64_t element = ElementBytes(trace_.NameOf(row.data_type));
+    const int64_t element = BytesOfType(trace_.NameOf(row.data_type));
     const bool fits = row.count >= 0 && row.count < (int64_t{1} << 56);
     if (fits && element > 0) {
       row.size_bytes = row.count * element;

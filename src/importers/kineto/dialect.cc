@@ -6,6 +6,7 @@
 
 #include "base/hash.h"
 #include "base/strings.h"
+#include "importers/ascend/counter_tables.h"
 
 namespace sonde::importers::kineto {
 namespace {
@@ -188,6 +189,11 @@ TrackLabel KinetoDialect::LabelTrack(const ThreadFacts& facts, uint8_t lane) con
     label.kind = TrackKind::kSpan;
   }
   return label;
+}
+
+// Ascend's, where Sonde wrote the file.
+TrackLabel KinetoDialect::LabelCounter(const ThreadFacts& facts, std::string_view name) const {
+  return {.name = TrackOfTimeline(facts.process_name, name)};
 }
 
 }  // namespace sonde::importers::kineto

@@ -82,6 +82,8 @@ class KinetoDialect : public trace_events::Dialect {
                    const trace_events::CapturedSet& arguments) const override;
   trace_events::TrackLabel LabelTrack(const trace_events::ThreadFacts& facts,
                                       uint8_t lane) const override;
+  trace_events::TrackLabel LabelCounter(const trace_events::ThreadFacts& facts,
+                                        std::string_view name) const override;
 };
 
 }  // namespace sonde::importers::kineto

@@ -3,6 +3,7 @@
 #include <map>
 #include <string>
 
+#include "base/host/json.h"
 #include "base/strings.h"
 #include "importers/kineto/trace.h"
 #include "importers/trace_events/members.h"
@@ -22,6 +23,8 @@ std::string WithoutBlanks(std::string_view text) {
   }
   return out;
 }
+
+constexpr std::string_view kDims = "Input Dims";
 
 bool IsArray(std::string_view text) { return text.starts_with('[') && text.ends_with(']'); }
 
@@ -98,7 +101,7 @@ class OpFacts {
     store::OpSignatureRow row;
     row.signature_id = id;
     const std::string dims = WithoutBlanks(trace_.NameOf(static_cast<int32_t>(dims_id)));
-    if (IsArray(dims)) {
+    if (IsArray(dims) && base::JsonDocument::Parse(dims, kDims).ok()) {
       row.input_dims = trace_.names().Intern(dims);
       row.input_shapes = trace_.names().Intern(ShapesOf(dims));
     }

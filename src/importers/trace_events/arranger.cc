@@ -16,8 +16,6 @@
 namespace sonde::importers::trace_events {
 namespace {
 
-using capture::TrackKind;
-
 constexpr int64_t kOpenEnd = std::numeric_limits<int64_t>::max();
 static_assert(kMostDepth <= std::numeric_limits<uint16_t>::max());
 
@@ -320,52 +318,6 @@ void Arranger::Bind(const Moment& moment, uint32_t place) {
   int32_t& slice = moment.is_flow ? stage_.staged_.flows[moment.place].slice
                                   : stage_.staged_.instants[moment.place].slice;
   slice = place == kNoPlace ? store::kNone : static_cast<int32_t>(place);
-}
-
-// Of the lane that it belongs to; null where that has none.
-const StagedSlice* Arranger::FirstSliceOf(const TrackEntry& track) const {
-  const ThreadEntry& thread = stage_.tracks_.threads[static_cast<size_t>(track.thread)];
-  const auto lane = static_cast<size_t>(thread.tracks[track.lane]);
-  if (lane + 1 >= begins_.size() || begins_[lane] == begins_[lane + 1]) return nullptr;
-  return &slices_[order_[begins_[lane]]];
-}
-
-void Arranger::LabelTracks() {
-  store::NamePool& names = stage_.names();
-  TrackTable& table = stage_.tracks_;
-  const auto text = [&](int32_t id) { return id < 0 ? std::string_view() : names.Text(id); };
-  for (TrackEntry& track : table.tracks) {
-    if (track.is_counter || track.is_span) {
-      track.kind =
-          names.Intern(capture::TextOf(track.is_counter ? TrackKind::kCounter : TrackKind::kSpan));
-      if (track.is_span) track.name = names.Intern("Asynchronous");
-      continue;
-    }
-    const ThreadEntry& thread = table.threads[static_cast<size_t>(track.thread)];
-    const ProcessEntry& process = table.processes[static_cast<size_t>(track.process)];
-    const StagedSlice* const slice = FirstSliceOf(track);
-    const TrackLabel label = stage_.dialect_.LabelTrack(
-        {.category = slice == nullptr ? std::string_view() : text(slice->category),
-         .arguments = slice == nullptr ? CapturedSet() : stage_.CapturedOf(*slice),
-         .process_name = text(process.name),
-         .process_labels = text(process.labels),
-         .thread_name = text(thread.name),
-         .pid = process.pid,
-         .tid = thread.tid},
-        track.lane);
-    track.kind = names.Intern(capture::TextOf(label.kind));
-    track.device_id = label.device_id;
-    track.stream_id = label.stream_id;
-    if (!label.name.empty()) {
-      track.name = names.Intern(label.name);
-    } else if (thread.name >= 0) {
-      track.name = thread.name;
-    } else {
-      track.name = names.Intern(label.stream_id < 0
-                                    ? base::Concat("Thread ", thread.tid)
-                                    : base::Concat("Stream ", std::to_string(label.stream_id)));
-    }
-  }
 }
 
 // Those with events.

@@ -53,6 +53,9 @@ class Arranger {
   void BindAside(int32_t thread, std::span<const uint32_t> places);
   void Bind(const Moment& moment, uint32_t place);
   void LabelTracks();
+  ThreadFacts FactsOf(const ProcessEntry& process) const;
+  void LabelCounter(TrackEntry& track) const;
+  void LabelThread(TrackEntry& track) const;
   const StagedSlice* FirstSliceOf(const TrackEntry& track) const;
   Known UsedOnes() const;
   Known NamedOnes(const Known& used) const;

@@ -54,6 +54,10 @@ class Dialect {
   // Value of flow.kind.
   virtual const char* FlowKind(std::string_view /*category*/) const { return "user"; }
   virtual TrackLabel LabelTrack(const ThreadFacts& /*facts*/, uint8_t /*lane*/) const { return {}; }
+  // The name of a counter's track and its device, of the facts of its process.
+  virtual TrackLabel LabelCounter(const ThreadFacts& /*facts*/, std::string_view name) const {
+    return {.name = std::string(name)};
+  }
   // Events whose processes have one scope share the ids that the program gives, flows among them; 0
   // where all of the file do. Files of several ranks that were joined into one have a scope each.
   virtual uint64_t ScopeOf(std::string_view /*pid*/) const { return 0; }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
+#include <utility>
 
 #include "recipes/recipe.h"
 
@@ -34,24 +36,34 @@ std::vector<int64_t> WaitTimesNs(std::span<const Interval> sorted) {
 
 namespace {
 
-// Tasks that are operations of communication, which have rows of their own: kernels of NCCL.
-std::vector<bool> SlicesOfOperations(const TraceData& data) {
-  std::vector<bool> is_operation(data.slices.size());
-  for (const store::CommunicationOpRow& op : data.communications) {
-    if (op.slice_id >= 0 && static_cast<size_t>(op.slice_id) < is_operation.size()) {
-      is_operation[static_cast<size_t>(op.slice_id)] = true;
+// Tasks that are operations of communication, which have rows of their own: kernels of NCCL. They
+// share a slice, or in databases, which have a row for each, begin and duration.
+class TasksOfOperations {
+ public:
+  explicit TasksOfOperations(const TraceData& data)
+      : data_(data), is_operation_(data.slices.size()) {
+    for (const store::CommunicationOpRow& op : data.communications) {
+      if (op.slice_id >= 0 && static_cast<size_t>(op.slice_id) < is_operation_.size()) {
+        is_operation_[static_cast<size_t>(op.slice_id)] = true;
+      }
+      times_.insert({op.ts, op.dur});
     }
   }
-  return is_operation;
-}
 
-bool IsOperation(const TraceData& data, const std::vector<bool>& is_operation,
-                 const store::DeviceTaskRow& task) {
-  if (data.Name(data.kinds[static_cast<size_t>(task.kind_id)].core) != "COMMUNICATION")
-    return false;
-  return task.slice_id >= 0 && static_cast<size_t>(task.slice_id) < is_operation.size() &&
-         is_operation[static_cast<size_t>(task.slice_id)];
-}
+  bool Holds(const store::DeviceTaskRow& task) const {
+    if (data_.Name(data_.kinds[static_cast<size_t>(task.kind_id)].core) != "COMMUNICATION") {
+      return false;
+    }
+    const auto slice = static_cast<size_t>(task.slice_id);  // a large one where it is none
+    return (slice < is_operation_.size() && is_operation_[slice]) ||
+           times_.contains({task.ts, task.dur});
+  }
+
+ private:
+  const TraceData& data_;
+  std::vector<bool> is_operation_;
+  std::set<std::pair<int64_t, int64_t>> times_;
+};
 
 }  // namespace
 
@@ -64,12 +76,12 @@ std::vector<KernelRow> KernelDetails(const DeviceView& view) {
   uint32_t task = 0;
   uint32_t op = 0;
   const auto& kinds = view.data->kinds;
-  const std::vector<bool> is_operation = SlicesOfOperations(*view.data);
+  const TasksOfOperations of_operations(*view.data);
   while (task < tasks.size() || op < ops.size()) {
     // Copies, waits and events of a device's queues are tasks, but no kernels.
     if (task < tasks.size() &&
         (kinds[static_cast<size_t>(tasks[task].kind_id)].core == store::kNone ||
-         IsOperation(*view.data, is_operation, tasks[task]))) {
+         of_operations.Holds(tasks[task]))) {
       ++task;
       continue;
     }

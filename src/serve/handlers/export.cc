@@ -18,27 +18,26 @@ using base::Concat;
 
 constexpr size_t kMaxExportBytes = size_t{512} << 20U;
 
+using File = std::shared_ptr<const AnswerFile>;
+
 template <bool is_raw>
-Result<std::string> WriteCsv(const store::UserStatements& statements, const std::string& sql,
-                             store::Cancellation* cancellation) {
-  std::string text;
-  const auto append = [&](report::CsvWriter& csv) -> Status {
-    text += csv.Take();
-    if (text.size() <= kMaxExportBytes) return {};
-    return base::OutOfRangeError("more than 512 MiB: use sonde query --format csv");
-  };
+Result<File> WriteCsv(const store::UserStatements& statements, const std::string& sql,
+                      store::Cancellation* cancellation) {
+  SONDE_ASSIGN_OR_RETURN(const auto folder, base::PrivateFolder::Make("export"));
+  const std::string path = base::JoinPath(folder->path(), "table.csv");
+  constexpr size_t kBufferBytes = size_t{64} << 10U;
+  SONDE_ASSIGN_OR_RETURN(auto file, base::AtomicFile::Create(path, {.buffer_bytes = kBufferBytes}));
+  report::CsvWriter csv(&file, report::CsvWriter::LineEnd::kLf);
   SONDE_RETURN_IF_ERROR(statements.Scan(
       sql,
       [&](const std::vector<store::QueryColumn>& columns) -> Status {
-        report::CsvWriter csv(nullptr, report::CsvWriter::LineEnd::kLf);
         for (const store::QueryColumn& column : columns) {
           is_raw ? csv.RawText(column.name) : csv.Text(column.name);
         }
         csv.EndRow();
-        return append(csv);
+        return {};
       },
       [&](const store::Chunk& chunk) -> Status {
-        report::CsvWriter csv(nullptr, report::CsvWriter::LineEnd::kLf);
         for (size_t row = 0; row < chunk.rows(); ++row) {
           for (size_t i = 0; i < chunk.columns(); ++i) {
             const bool is_text = chunk.type(i) == store::ValueType::kText;
@@ -50,10 +49,13 @@ Result<std::string> WriteCsv(const store::UserStatements& statements, const std:
           }
           csv.EndRow();
         }
-        return append(csv);
+        if (file.bytes_written() <= kMaxExportBytes) return {};
+        return base::OutOfRangeError("more than 512 MiB: use sonde query --format csv");
       },
       cancellation));
-  return text;
+  SONDE_RETURN_IF_ERROR(csv.Finish());
+  SONDE_RETURN_IF_ERROR(file.Commit());
+  return AnswerFile::TakeOver(path, kMaxExportBytes);
 }
 
 // A workbook has doubles only: a moment of 19 digits stays exact as text.
@@ -79,8 +81,8 @@ void AddCell(report::XlsxTable& table, const store::Chunk& chunk, size_t column,
   table.Text(text);
 }
 
-Result<std::string> WriteXlsx(const store::UserStatements& statements, const std::string& sql,
-                              store::Cancellation* cancellation) {
+Result<File> WriteXlsx(const store::UserStatements& statements, const std::string& sql,
+                       store::Cancellation* cancellation) {
   SONDE_ASSIGN_OR_RETURN(const auto folder, base::PrivateFolder::Make("export"));
   const std::string path = base::JoinPath(folder->path(), "table.xlsx");
   std::unique_ptr<report::XlsxTable> table;
@@ -107,23 +109,21 @@ Result<std::string> WriteXlsx(const store::UserStatements& statements, const std
       },
       cancellation));
   SONDE_RETURN_IF_ERROR(table->Close());
-  return base::ReadFile(path, kMaxExportBytes);
+  return AnswerFile::TakeOver(path, kMaxExportBytes);
 }
 
-Result<std::string> WriteParquet(const store::UserStatements& statements, const std::string& sql,
-                                 store::Cancellation* cancellation) {
+Result<File> WriteParquet(const store::UserStatements& statements, const std::string& sql,
+                          store::Cancellation* cancellation) {
   SONDE_ASSIGN_OR_RETURN(const std::string path, statements.WriteParquet(sql, cancellation));
-  Result<std::string> bytes = base::ReadFile(path, kMaxExportBytes);
-  base::RemoveTree(path).IgnoreError();  // a temporary file; the answer matters
-  return bytes;
+  return AnswerFile::TakeOver(path, kMaxExportBytes);
 }
 
 struct Format {
   const char* name;
   const char* extension;
   const char* type;
-  Result<std::string> (*write)(const store::UserStatements& statements, const std::string& sql,
-                               store::Cancellation* cancellation);
+  Result<File> (*write)(const store::UserStatements& statements, const std::string& sql,
+                        store::Cancellation* cancellation);
 };
 
 constexpr std::array kFormats = {
@@ -143,7 +143,7 @@ Result<HttpAnswer> HandleExport(Session& session, const HttpRequest& request) {
     SONDE_ASSIGN_OR_RETURN(const auto store, StoreFor(session, request));
     const RunningStatement statement(session, request);
     HttpAnswer answer{.type = format.type};
-    SONDE_ASSIGN_OR_RETURN(answer.body,
+    SONDE_ASSIGN_OR_RETURN(answer.file,
                            format.write(*store, request.body, statement.cancellation()));
     answer.headers.emplace_back("Content-Disposition",
                                 Concat("attachment; filename=\"sonde.", format.extension, "\""));
