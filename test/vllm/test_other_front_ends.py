@@ -31,6 +31,7 @@ def check_request(request):
     assert request["is_whole"] == 1 and request["output_tokens"] == TOKENS
     assert request["ts"] <= request["queued_ts"] <= request["scheduled_ts"]
     assert request["scheduled_ts"] < request["first_token_ts"] < request["last_token_ts"]
+    assert request["max_tokens"] == TOKENS and '"temperature":0' in request["sampling"]
     assert "LENGTH" in request["finish_reason"].upper()
 
 

@@ -10,7 +10,7 @@ from typing import Any, Optional
 
 from sonde import _native, _report
 from sonde._seams import Around, Part, Seam
-from sonde.vllm import _alone, _capture, _configuration, _marks, _session
+from sonde.vllm import _alone, _capture, _configuration, _http_headers, _marks, _session
 from sonde.vllm._capture import ProcessCapture, served_model, trace_folder
 
 _COMPILED = (
@@ -175,6 +175,8 @@ def _record_request(native: _native.Recorder, request: Any, is_queued: bool) -> 
         "prompt_tokens": int(request.num_prompt_tokens),
         "output_tokens": int(request.num_output_tokens),
         "queued": int(is_queued),
+        **_marks.settings_of(request),
+        **_http_headers.traced(getattr(request, "trace_headers", None)),
     }
     _marks.mark(native, "request queued", facts)
 

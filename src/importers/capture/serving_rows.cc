@@ -121,7 +121,7 @@ class Builder {
 
   // At the begin of a recording the engine names the requests that it has, with no moment of
   // queueing; one of them may be known already.
-  static void TakeQueued(const RequestFact& fact, Request& request) {
+  void TakeQueued(const RequestFact& fact, Request& request) {
     store::RequestRow& row = request.row;
     if (fact.is_queued) row.queued_ts = fact.ts;
     if (row.queued_ts < 0) {
@@ -131,6 +131,7 @@ class Builder {
     if (request.has_front_end) return;
     row.ts = fact.arrival_ns;
     request.arrived = row.queued_ts >= 0;
+    TakeSettings(fact, row);
   }
 
   // Value of a counter within a range.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/files.h"
+#include "base/strings.h"
 #include "base/test_folder.h"
 #include "importers/capture/testing/capture_builder.h"
 #include "importers/import_trace.h"
@@ -137,6 +138,8 @@ class ServerSession : public ::testing::Test {
                     .Int(engine.Name("age_ns"), 3'100)
                     .Int(engine.Name("queued"), 1)
                     .Int(engine.Name("prompt_tokens"), 9)
+                    .Int(engine.Name("max_tokens"), 15)
+                    .Text(engine.Name("traceparent"), kTraceparent)
                     .Int(engine.Name("output_tokens"), 0));
     engine.Flow(RecordKind::kFlowOut, 11'000, "sonde.step", kStep);
     engine.Flow(RecordKind::kFlowIn, 11'100, "sonde.prefill 9", kRequest);
@@ -243,6 +246,20 @@ TEST_F(ServerSession, WithoutAFrontEndFlowsLeaveTheTrack) {
                    "f.kind = 'request' AND t.name = 'Requests' AND s.name = 'cmpl-1'"),
             1);
   EXPECT_EQ(Number(*store, "SELECT count(*) - count(DISTINCT flow_id) FROM flow"), 0);
+}
+
+TEST_F(ServerSession, WithoutAFrontEndTheEngineKnowsTheSettings) {
+  const auto with = Import();
+  ASSERT_NE(with, nullptr);
+  EXPECT_EQ(Number(*with, "SELECT max_tokens FROM request"), 16);
+  ASSERT_TRUE(base::RemoveTree(session_ + "/api_1").ok());
+  const auto store = Import();
+  ASSERT_NE(store, nullptr);
+  EXPECT_EQ(Number(*store, "SELECT max_tokens FROM request"), 15);
+  EXPECT_EQ(Number(*store, base::Concat("SELECT count(*) FROM request WHERE is_whole = 1 AND "
+                                        "traceparent = '",
+                                        kTraceparent, "'")),
+            1);
 }
 
 TEST_F(ServerSession, RequestIsATrackWithItsPhases) {
