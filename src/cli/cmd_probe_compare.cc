@@ -17,6 +17,7 @@
 #include "precision/kernels/atb_job.h"
 #include "precision/kernels/kernel_dump.h"
 #include "precision/kernels/kernel_job.h"
+#include "precision/kernels/kernel_sides.h"
 
 namespace sonde::cli {
 namespace {
@@ -270,18 +271,20 @@ Result<int> RefuseMode(const Context& context, const std::string& mode) {
                                     "torchair"));
 }
 
-// A dump of MindSpore's graphs, or one rank of it (msProbe's are rank<N>). Where cells or calls
-// were dumped next to it, those are compared, and the kernels with --rank.
-bool HoldsKernels(const std::string& path) {
-  if (!base::IsDirectory(path)) return false;
-  const auto entries = base::ListDirectory(path);
-  if (!entries.ok()) return false;
-  bool has_rank = base::BaseName(base::AbsolutePath(path)).starts_with("rank_");
-  for (const base::DirectoryEntry& entry : *entries) {
-    if (entry.name.starts_with("step") || entry.name == "dump.json") return false;
-    has_rank |= entry.name.starts_with("rank_");
+// A compiled graph against a run that was not compiled: both under the names of the latter.
+Status JoinWithKernels(precision::CompareOptions* compare) {
+  if (compare->mapping.any() || compare->fuzzy_match) {
+    return base::InvalidArgumentError(
+        "kernels of a graph are joined with the calls by their values; leave -fm, -cm, -am, -dm "
+        "and -lm out");
   }
-  return has_rank && precision::FindKernelDumps(path, {}, {}).ok();
+  SONDE_ASSIGN_OR_RETURN(
+      const precision::KernelSides sides,
+      precision::JoinKernelSides(compare->target_path, compare->golden_path, compare->output_path));
+  for (const std::string& note : sides.notes) PrintNotice(note);
+  compare->target_path = sides.target;
+  compare->golden_path = sides.golden;
+  return Status::Ok();
 }
 
 Result<int> Compare(const Context& context, ProbeCompareOptions options) {
@@ -305,8 +308,13 @@ Result<int> Compare(const Context& context, ProbeCompareOptions options) {
     }
   }
   const bool names_kernels = !options.ranks.empty() || !options.steps.empty();
-  if (names_kernels || (HoldsKernels(target) && HoldsKernels(golden))) {
+  const bool target_is_kernels = precision::HoldsKernelsOnly(target);
+  const bool golden_is_kernels = precision::HoldsKernelsOnly(golden);
+  if (names_kernels || (target_is_kernels && golden_is_kernels)) {
     return CompareKernelDumps(context, options);
+  }
+  if (target_is_kernels || golden_is_kernels) {
+    SONDE_RETURN_IF_ERROR(JoinWithKernels(&options.compare));
   }
   if (options.consistent) {
     if (options.backend.empty()) {

@@ -9,6 +9,7 @@
 #include "base/strings.h"
 #include "cli/command.h"
 #include "precision/graph_job.h"
+#include "precision/kernels/kernel_sides.h"
 
 namespace sonde::cli {
 namespace {
@@ -100,7 +101,13 @@ void DeclareLayouts(CLI::App& app, Layouts* layouts) {
   add("--order", layouts->order, "Order of the dimensions (default tp-cp-ep-dp-pp)");
 }
 
-Result<int> BuildGraph(const GraphOptions& options) {
+Result<int> BuildGraph(GraphOptions options) {
+  SONDE_ASSIGN_OR_RETURN(
+      precision::KernelSides sides,
+      precision::ReadKernelSides(options.target_path, options.golden_path, options.output_path));
+  for (const std::string& note : sides.notes) PrintNotice(note);
+  options.target_path = std::move(sides.target);
+  options.golden_path = std::move(sides.golden);
   SONDE_ASSIGN_OR_RETURN(const GraphOutcome outcome, precision::RunGraph(options));
   for (const std::string& note : outcome.notes) PrintNotice(note);
   for (const std::string& line : outcome.log) PrintText(line + "\n");

@@ -130,17 +130,6 @@ Result<precision::ScopeTimes> ReadTimes(const std::string& path) {
   return times;
 }
 
-// "{name}.{task}.{input|output}.{slot}[.{format}]" -> name and "output 0".
-std::pair<std::string, std::string> NameOf(const std::string& record) {
-  const auto parts = base::Split(record, '.');
-  size_t at = parts.size();
-  while (at > 0 && parts[at - 1] != "input" && parts[at - 1] != "output") --at;
-  if (at < 3 || at == parts.size()) return {record, ""};
-  const std::vector<std::string_view> name(parts.begin(),
-                                           parts.begin() + static_cast<ptrdiff_t>(at) - 2);
-  return {base::Join(name, "."), Concat(parts[at - 1], " ", parts[at])};
-}
-
 Result<precision::ScopeValues> ReadValues(const ProbeIrOptions& options) {
   SONDE_ASSIGN_OR_RETURN(const precision::KernelTree tree,
                          precision::FindKernelDumps(options.values, {}, options.steps));
@@ -150,7 +139,9 @@ Result<precision::ScopeValues> ReadValues(const ProbeIrOptions& options) {
   SONDE_ASSIGN_OR_RETURN(const precision::KernelFolder folder,
                          precision::ReadKernelDump(tree.begin()->second));
   for (const precision::KernelRecord& record : folder.records) {
-    auto [name, which] = NameOf(record.name);
+    const precision::KernelPlace place = precision::PlaceOfRecord(record.name);
+    const std::string which =
+        place.direction.empty() ? "" : Concat(place.direction, " ", place.slot);
     precision::ScopeValue value{.which = which, .dtype = record.dtype, .shape = record.shape};
     if (folder.tensors) {
       const auto tensor = precision::OpenTensorFile(record.path);
@@ -173,7 +164,7 @@ Result<precision::ScopeValues> ReadValues(const ProbeIrOptions& options) {
       value.mean = text(2);
       value.norm = text(3);
     }
-    values[name].push_back(std::move(value));
+    values[place.name].push_back(std::move(value));
   }
   return values;
 }

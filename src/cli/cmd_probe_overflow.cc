@@ -2,8 +2,12 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
+#include "base/files.h"
 #include "base/strings.h"
 #include "cli/command.h"
+#include "precision/dump/dump_tree.h"
+#include "precision/kernels/kernel_dump.h"
+#include "precision/kernels/kernel_overflow.h"
 #include "precision/overflow_job.h"
 
 namespace sonde::cli {
@@ -15,11 +19,16 @@ struct ProbeOverflowOptions {
 };
 
 Result<int> Search(const ProbeOverflowOptions& options) {
+  const bool of_kernels = base::IsDirectory(options.input) &&
+                          !precision::FindDumps(options.input).ok() &&
+                          precision::FindKernelDumps(options.input, {}, {}).ok();
   SONDE_ASSIGN_OR_RETURN(const precision::OverflowOutcome outcome,
-                         precision::FindFirstOverflow(options.input, options.output));
+                         of_kernels ? precision::FindKernelOverflows(options.input, options.output)
+                                    : precision::FindFirstOverflow(options.input, options.output));
   for (const std::string& note : outcome.notes) PrintNotice(note);
   if (outcome.found.empty()) {
-    PrintText("no call with finite inputs has an output with infinities or NaN\n");
+    PrintText(of_kernels ? "no kernel has an overflow record, or infinities or NaN of its own\n"
+                         : "no call with finite inputs has an output with infinities or NaN\n");
     return kExitOk;
   }
   for (const std::string& call : outcome.found) PrintText(base::Concat("first      ", call, "\n"));
@@ -29,7 +38,8 @@ Result<int> Search(const ProbeOverflowOptions& options) {
 
 CommandAction DeclareProbeOverflow(CLI::App& app) {
   auto options = std::make_shared<ProbeOverflowOptions>();
-  app.add_option("-i,--input_path", options->input, "Folder of one step, with its ranks")
+  app.add_option("-i,--input_path", options->input,
+                 "Folder of one step, with its ranks; or a dump of MindSpore's graphs")
       ->required();
   app.add_option("-o,--output_path", options->output, "Folder for the result")
       ->capture_default_str();

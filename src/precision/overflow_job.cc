@@ -108,11 +108,6 @@ Status LoadRank(const RankFolder& where, std::vector<DumpedRank>* ranks,
                 std::vector<std::string>* notes) {
   DumpedRank rank;
   SONDE_ASSIGN_OR_RETURN(rank.folder, LoadDumpFolder(JoinPath(where.path, "dump.json"), "", notes));
-  const std::string& framework = rank.folder.dump->framework();
-  if (!framework.empty() && framework != "pytorch") {
-    return base::InvalidArgumentError(
-        Concat(where.path, ": the search reads dumps of PyTorch, this one is of ", framework));
-  }
   rank.timeline = OverflowTimeline(*rank.folder.dump, std::max<int64_t>(where.rank, 0));
   ranks->push_back(std::move(rank));
   return Status::Ok();

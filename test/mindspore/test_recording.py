@@ -126,6 +126,41 @@ def test_operators_have_the_shapes_of_their_inputs(recorded, rows):
     assert sum(row["n"] for row in found) > launched / 2
 
 
+@pytest.mark.parametrize("mode", ["graph", pytest.param("jit_train", marks=all_of_its_kind)])
+def test_kernels_of_graphs_have_shapes(mode, recorded, rows):
+    """Every kernel, though none reports its inputs: by the text of the compiled graph, which leaves
+    nothing behind in the program's folder."""
+    done = recorded(mode)
+    (span,) = done.spans()
+    without = "SELECT name FROM device_task WHERE input_types IS NULL OR output_types IS NULL"
+    assert rows(span, without) == []
+    found = rows(span, "SELECT input_shapes AS i, input_types AS t, input_formats AS f, "
+                       "output_shapes AS o, output_types AS u, count(*) AS n FROM device_task "
+                       "WHERE name LIKE '%Default/%layers-CellList/0-Block/attn-Attention/"
+                       "qkv-Dense/MatMul-op_' AND name NOT LIKE 'Gradients/%' "
+                       "GROUP BY ALL")  # fmt: skip
+    (row,) = found
+    # Then two flags, whether either is transposed.
+    assert (row["i"], row["t"], row["f"]) == (
+        "16,32;96,32;;",
+        "float;float;bool;bool",
+        "ND;ND;ND;ND",
+    )
+    assert (row["o"], row["u"], row["n"]) == ("16,96", "float", STEPS)
+    assert not list(done.folder.rglob("trace_code_graph*"))
+
+
+@all_of_its_kind
+def test_graphs_that_the_user_saves_stay(run, rows, tmp_path):
+    variables = {"MS_DEV_SAVE_GRAPHS": "1", "MS_DEV_SAVE_GRAPHS_PATH": str(tmp_path / "ir")}
+    done = run("decoder.py", "graph", 1, options=("--profile-record-shapes",), **variables,
+               SONDE_PROFILE_ANALYSE="0")  # fmt: skip
+    assert list((tmp_path / "ir").rglob("*validate*.ir"))
+    assert list((tmp_path / "ir").rglob("trace_code_graph*"))
+    (span,) = done.spans()
+    assert rows(span, "SELECT name FROM device_task WHERE input_types IS NULL") == []
+
+
 def test_the_profiler_of_the_program_decides(run, rows):
     done = run("profiled.py", "out", options=("--profile-save-path", "own"))
     spans = done.spans("out")

@@ -4,7 +4,8 @@ import sys
 from dataclasses import dataclass
 from typing import Optional
 
-from sonde.mindspore import _adapter, _cells, _marks
+from sonde import _native
+from sonde.mindspore import _adapter, _cells, _kernel_shapes, _marks
 from sonde.session import _recording
 
 SPAN_SUFFIX = "_ascend_ms"
@@ -25,6 +26,16 @@ class Recording(_recording.Recording):
         _adapter.attach()
         _cells.install()
         _marks.install()
+        if self.settings.record_shapes:
+            _kernel_shapes.ask()
+
+    def write_facts(self) -> None:
+        """Also what the kernels of compiled graphs take, where shapes are recorded."""
+        super().write_facts()
+        if not self.settings.record_shapes:
+            return
+        for key, table in _kernel_shapes.tables().items():
+            _native.recorder().metadata(key, _native.json_text(table))
 
     def stop(self) -> str:
         """Stops recording; returns the span folder, which is complete. What the program has called

@@ -13,6 +13,7 @@
 #include "base/hash.h"
 #include "capture/args.h"
 #include "capture/mindspore_names.h"
+#include "capture/mindspore_types.h"
 #include "record/fast_path.h"
 #include "sonde/sonde.h"
 
@@ -71,23 +72,6 @@ void OnInstance(SharedPointer* result, const OldString* name) {
   if (result->object == nullptr && name->view() == kNpu) result->object = g_shapes.cpu_profiler;
 }
 
-// By the position in torch's ScalarType, which captures use.
-uint8_t TypeCode(std::string_view name) {
-  struct Row {
-    std::string_view name;
-    uint8_t code;
-  };
-  constexpr Row kRows[] = {
-      {"Float32", 6}, {"Int64", 4},   {"Bool", 11},   {"Float16", 5},   {"BFloat16", 15},
-      {"Int32", 3},   {"Float64", 7}, {"Int8", 1},    {"Int16", 2},     {"UInt8", 0},
-      {"UInt16", 27}, {"UInt32", 28}, {"UInt64", 29}, {"Complex64", 9}, {"Complex128", 10},
-  };
-  for (const Row& row : kRows) {
-    if (row.name == name) return row.code;
-  }
-  return 255;
-}
-
 // Writes the inputs as capture/args.h has them; 0: they do not fit, or there are none.
 size_t Encode(const OldVector<Shape>& shapes, const OldVector<OldString>& types,
               unsigned char* bytes) {
@@ -98,7 +82,8 @@ size_t Encode(const OldVector<Shape>& shapes, const OldVector<OldString>& types,
   size_t used = sizeof(number);
   for (size_t i = 0; i < count; i++) {
     const Shape& shape = shapes.begin[i];
-    const uint8_t type = i < types.size() ? TypeCode(types.begin[i].view()) : uint8_t{255};
+    const uint8_t type =
+        i < types.size() ? capture::MindsporeTypeCode(types.begin[i].view()) : uint8_t{255};
     if (shape.size() > kMaxDims || used + 3 + shape.size() * 8 > kMaxBytes) return 0;
     const auto dims = static_cast<uint8_t>(shape.size());
     bytes[used++] = static_cast<unsigned char>(InputTag::kTensor);

@@ -44,10 +44,6 @@ constexpr std::string_view kScalarTypes[] = {"unsigned char",
                                              "unsigned int",
                                              "unsigned long"};
 
-std::string_view ScalarTypeName(uint8_t code) {
-  return code < std::size(kScalarTypes) ? kScalarTypes[code] : std::string_view("unknown");
-}
-
 // Reads inputs and writes the three texts side by side.
 class InputDecoder {
  public:
@@ -157,6 +153,10 @@ std::string JsonList(std::span<const std::byte> payload) {
 }
 
 }  // namespace
+
+std::string_view ScalarTypeName(uint8_t code) {
+  return code < std::size(kScalarTypes) ? kScalarTypes[code] : std::string_view("unknown");
+}
 
 bool ForEachField(std::span<const std::byte> set,
                   const std::function<void(const ArgField&)>& take) {

@@ -37,6 +37,9 @@ struct InputTexts {
 };
 bool DecodeInputs(std::span<const std::byte> payload, InputTexts& texts);
 
+// The C++ name of a type by its code: "float"; "unknown" for a code that is none.
+std::string_view ScalarTypeName(uint8_t code);
+
 class ArgumentTable {
  public:
   ArgumentTable(const Dictionary& dictionary, store::NamePool& names, store::ImportIssues& issues);

@@ -4,6 +4,7 @@
 #include "base/hash.h"
 #include "base/strings.h"
 #include "capture/mindspore_names.h"
+#include "importers/capture/kernel_shapes.h"
 #include "importers/capture/trace.h"
 #include "importers/common/own_time.h"
 #include "store/table_writer.h"
@@ -83,7 +84,9 @@ class Collector {
       : trace_(trace),
         arguments_(arguments),
         cpu_(trace.names.Intern("CPU")),
-        of_compiler_(NamesOfCompiler(trace.dictionary)) {}
+        of_compiler_(NamesOfCompiler(trace.dictionary)) {
+    shapes_.Read(trace.dictionary, trace.issues);
+  }
 
   // The tasks of one thread, in the order of begin; nothing where the thread ran no op.
   void TakeThread(const ThreadStage& stage) {
@@ -164,10 +167,25 @@ class Collector {
       if (signature >= 0) {
         row.input_shapes = arguments_.Signature(signature).input_shapes;
         row.input_types = arguments_.Signature(signature).input_types;
+      } else if (row.name != store::kNone) {
+        SetShapes(shapes_.Of(trace_.names.Text(row.name)), &row);
       }
       kinds_.push_back(row);
     }
     return number;
+  }
+
+  void SetShapes(const KernelShape* shape, TaskKindRow* row) {
+    if (shape == nullptr) return;
+    const auto name = [this](const std::string& text) {
+      return text.empty() ? store::kNone : trace_.names.Intern(text);
+    };
+    row->input_shapes = name(shape->inputs.shapes);
+    row->input_types = name(shape->inputs.types);
+    row->input_formats = name(shape->inputs.formats);
+    row->output_shapes = name(shape->outputs.shapes);
+    row->output_types = name(shape->outputs.types);
+    row->output_formats = name(shape->outputs.formats);
   }
 
   Status WriteTracks(store::Transaction& transaction) {
@@ -191,6 +209,7 @@ class Collector {
   const ArgumentTable& arguments_;
   int32_t cpu_;
   std::vector<bool> of_compiler_;  // by name id
+  KernelShapes shapes_;
   std::vector<Task> tasks_;
   std::vector<TaskKindRow> kinds_;
   std::vector<int32_t> streams_;  // thread of each stream

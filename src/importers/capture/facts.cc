@@ -7,6 +7,7 @@
 #include "base/secrets.h"
 #include "base/strings.h"
 #include "capture/compiled_code.h"
+#include "capture/mindspore_types.h"
 #include "importers/capture/issues.h"
 #include "importers/capture/trace.h"
 #include "store/table_writer.h"
@@ -292,7 +293,9 @@ Status WriteMetadata(CaptureTrace& trace, store::Transaction& transaction) {
   };
   for (const MetadataEntry& entry : trace.dictionary.metadata) {
     const std::string_view key = trace.dictionary.Name(entry.key);
-    if (key.starts_with(capture::kCompiledGraphKey)) continue;  // kernels have what it holds
+    // Kernels have what these hold.
+    if (key.starts_with(capture::kCompiledGraphKey)) continue;
+    if (key.starts_with(capture::kKernelShapesKey)) continue;
     append(key, entry.json);
   }
   append("recording_begin_ns", std::to_string(trace.recording_ns));

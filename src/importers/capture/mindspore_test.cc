@@ -156,6 +156,30 @@ TEST_F(MindsporeCaptureTest, OperatorsHaveTheInputsOfTheirCall) {
   EXPECT_EQ(Rows("SELECT count(*) FROM mark"), "0\n");
 }
 
+// Kernels of compiled graphs report nothing themselves: the graph's text has it.
+TEST_F(MindsporeCaptureTest, KernelsOfGraphsHaveTheShapesOfTheirGraph) {
+  CaptureBuilder c;
+  c.Thread(1, 11, 1, "main");
+  c.Metadata("kernel_shapes:trace_code_graph_1",
+             R"({"kinds": [["2,3;3,4", "Float32;Float16", "ND;NZ", "2,4", "Float32", "ND"]],
+                 "kernels": {"Default/a-Net/MatMul-op0": 0, "Default/a-Net/Cast-op0": 0,
+                             "Default/a-Net/Lost-op0": 1}})");
+  c.Metadata("kernel_shapes:trace_code_graph_2",
+             R"({"kinds": [["5", "Int64", "ND", "5", "Int32", "ND"]],
+                 "kernels": {"Default/a-Net/Cast-op0": 0}})");
+  c.Metadata("kernel_shapes:trace_code_graph_3", R"({"kernels": [)");
+  Kernels(c, {"Default/a-Net/MatMul-op0", "Default/a-Net/Cast-op0", "Default/a-Net/Lost-op0"});
+  Import(c);
+  EXPECT_EQ(Rows("SELECT op_type, coalesce(input_shapes, '-') i, coalesce(input_types, '-') t, "
+                 "coalesce(input_formats, '-') f, coalesce(output_shapes, '-') o, "
+                 "coalesce(output_types, '-') u FROM device_task ORDER BY ts"),
+            "MatMul 2,3;3,4 float;c10::Half ND;NZ 2,4 float\n"
+            "Cast - - - - -\n"  // two graphs differ
+            "Lost - - - - -\n");
+  EXPECT_EQ(Rows("SELECT count(*) FROM metadata WHERE key LIKE 'kernel_shapes%'"), "0\n");
+  EXPECT_EQ(Rows("SELECT count FROM import_issue WHERE code = 'metadata_garbled'"), "2\n");
+}
+
 // Each of MindSpore's queues counts its tasks from one.
 TEST_F(MindsporeCaptureTest, QueuesUseTheSameNumbers) {
   CaptureBuilder c;

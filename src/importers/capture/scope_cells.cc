@@ -4,16 +4,13 @@
 
 #include "base/strings.h"
 #include "capture/args.h"
+#include "capture/mindspore_scope.h"
 
 namespace sonde::importers::capture_import {
 namespace {
 
 using capture::RecordKind;
 
-constexpr std::string_view kForward = "Default/";
-constexpr std::string_view kForwardAgain = "recompute_Default/";
-constexpr std::string_view kGradients = "Gradients/";
-constexpr std::string_view kGradientOf = "Grad_";  // a scope of one operator's gradient: no cell
 constexpr std::string_view kBackward = " (backward)";
 
 bool IsList(std::string_view cell_class) {
@@ -35,21 +32,13 @@ uint32_t ScopeCells::ClassArgs(Dictionary& dictionary, std::string_view cell_cla
 ModulePath ScopeCells::PathOf(Dictionary& dictionary, std::string_view kernel) {
   ModulePath path;
   std::string name;
-  const bool is_backward = kernel.starts_with(kGradients);
-  if (is_backward) kernel.remove_prefix(kGradients.size());
-  if (!kernel.starts_with(kForward) && !kernel.starts_with(kForwardAgain)) return {};
-  const auto parts = base::Split(kernel, '/');
-  for (size_t i = 1; i + 1 < parts.size(); ++i) {
-    const std::string_view part = parts[i];
-    const size_t dash = part.rfind('-');
-    if (is_backward && part.starts_with(kGradientOf)) break;
-    if (dash == std::string_view::npos) return {};  // no scope of a cell
+  const capture::MindsporeScope scope = capture::ParseMindsporeScope(kernel);
+  for (const capture::MindsporeScopeCell& cell : scope.cells) {
     if (!name.empty()) name.push_back('.');
-    name.append(part.substr(0, dash));
-    const std::string_view cell_class = part.substr(dash + 1);
-    if (IsList(cell_class)) continue;
-    const std::string shown = is_backward ? base::Concat(name, kBackward) : name;
-    path.push_back({added_.Name(dictionary, shown), ClassArgs(dictionary, cell_class)});
+    name.append(cell.name);
+    if (IsList(cell.cell_class)) continue;
+    const std::string shown = scope.is_backward ? base::Concat(name, kBackward) : name;
+    path.push_back({added_.Name(dictionary, shown), ClassArgs(dictionary, cell.cell_class)});
   }
   return path;
 }

@@ -144,6 +144,28 @@ bool ParseKernelFileName(std::string_view name, KernelRecord* out) {
   return true;
 }
 
+KernelPlace PlaceOfRecord(std::string_view record_name) {
+  const std::vector<std::string_view> parts = base::Split(record_name, '.');
+  size_t at = parts.size();
+  while (at > 0 && parts[at - 1] != "input" && parts[at - 1] != "output") --at;
+  if (at < 3 || at == parts.size()) return {std::string(record_name), "", ""};
+  const std::vector<std::string_view> name(parts.begin(),
+                                           parts.begin() + static_cast<ptrdiff_t>(at) - 2);
+  return {base::Join(name, "."), std::string(parts[at - 1]), std::string(parts[at])};
+}
+
+bool HoldsKernelsOnly(const std::string& path) {
+  if (!base::IsDirectory(path)) return false;
+  const auto entries = base::ListDirectory(path);
+  if (!entries.ok()) return false;
+  bool has_rank = base::BaseName(base::AbsolutePath(path)).starts_with("rank_");
+  for (const base::DirectoryEntry& entry : *entries) {
+    if (entry.name.starts_with("step") || entry.name == "dump.json") return false;
+    has_rank |= entry.name.starts_with("rank_");
+  }
+  return has_rank && FindKernelDumps(path, {}, {}).ok();
+}
+
 Result<KernelTree> FindKernelDumps(const std::string& path, const std::vector<int64_t>& ranks,
                                    const std::vector<int64_t>& steps) {
   std::vector<std::string> folders;

@@ -43,6 +43,18 @@ Result<KernelTree> FindKernelDumps(const std::string& path, const std::vector<in
 // All folders of one rank and step together. Fails where they hold neither kind of data.
 Result<KernelFolder> ReadKernelDump(const std::vector<std::string>& folders);
 
+// The parts of a record's name.
+struct KernelPlace {
+  std::string name;       // of the kernel, '_' for the '/' of its scope
+  std::string direction;  // "input", "output"; empty: the record's name has another form
+  std::string slot;       // "0"
+};
+KernelPlace PlaceOfRecord(std::string_view record_name);
+
+// Whether the path is a dump of MindSpore's graphs, or one rank of it (msProbe's are rank<N>),
+// and nothing else: where cells or calls were dumped next to it, those are the dump.
+bool HoldsKernelsOnly(const std::string& path);
+
 // False for names of another form.
 bool ParseKernelFileName(std::string_view name, KernelRecord* out);
 

@@ -16,8 +16,8 @@ std::string ShapeText(const std::vector<int64_t>& shape) {
   return base::Concat("[", out, "]");
 }
 
-std::array<std::string, 4> StatisticsOf(const Tensor& tensor) {
-  if (tensor.element_count() == 0 || IsComplex(tensor.dtype())) return {"N/A", "N/A", "N/A", "N/A"};
+std::optional<std::array<double, 4>> StatisticNumbersOf(const Tensor& tensor) {
+  if (tensor.element_count() == 0 || IsComplex(tensor.dtype())) return std::nullopt;
   constexpr int64_t kBlock = 4096;
   std::vector<double> values(kBlock);
   double max = -INFINITY;
@@ -34,9 +34,16 @@ std::array<std::string, 4> StatisticsOf(const Tensor& tensor) {
       squares += values[i] * values[i];
     }
   }
-  return {NumberText(max), NumberText(min),
-          NumberText(sum / static_cast<double>(tensor.element_count())),
-          NumberText(std::sqrt(squares))};
+  return std::array<double, 4>{max, min, sum / static_cast<double>(tensor.element_count()),
+                               std::sqrt(squares)};
+}
+
+std::array<std::string, 4> StatisticsOf(const Tensor& tensor) {
+  const auto numbers = StatisticNumbersOf(tensor);
+  if (!numbers) return {"N/A", "N/A", "N/A", "N/A"};
+  std::array<std::string, 4> out;
+  std::transform(numbers->begin(), numbers->end(), out.begin(), &NumberText);
+  return out;
 }
 
 }  // namespace sonde::precision

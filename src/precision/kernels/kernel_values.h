@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,7 +12,9 @@ namespace sonde::precision {
 
 // "[2, 3]".
 std::string ShapeText(const std::vector<int64_t>& shape);
-// Max, min, mean, norm; "N/A" where there is none.
+// Max, min, mean, norm; nullopt: an empty tensor, or one of complex numbers.
+std::optional<std::array<double, 4>> StatisticNumbersOf(const Tensor& tensor);
+// The same as texts; "N/A" where there is none.
 std::array<std::string, 4> StatisticsOf(const Tensor& tensor);
 
 }  // namespace sonde::precision

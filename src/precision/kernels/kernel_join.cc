@@ -1,0 +1,135 @@
+#include "precision/kernels/kernel_join.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "base/strings.h"
+#include "precision/kernels/run_values.h"
+#include "precision/kernels/value_flow.h"
+#include "precision/kernels/value_points.h"
+
+namespace sonde::precision {
+namespace {
+
+using base::Concat;
+
+constexpr size_t kMostCells = 400'000'000;  // a byte each
+
+// The partner of each value of the dump, -1 for none: the most points in the order of both runs.
+std::vector<int64_t> AlignValues(const std::vector<RunValue>& dump,
+                                 const std::vector<RunValue>& kernels) {
+  enum Step : uint8_t { kSkipKernel, kSkipDump, kPair };
+  const size_t width = kernels.size() + 1;
+  std::vector<uint8_t> steps((dump.size() + 1) * width, kSkipDump);
+  std::vector<int> above(width, 0);
+  std::vector<int> row(width, 0);
+  for (size_t d = 1; d <= dump.size(); ++d) {
+    for (size_t k = 1; k < width; ++k) {
+      const int points = PointsOf(dump[d - 1], kernels[k - 1]);
+      const int paired = points >= kEnoughPoints ? above[k - 1] + points : -1;
+      const int best = std::max({paired, above[k], row[k - 1]});
+      row[k] = best;
+      steps[d * width + k] = best == paired ? kPair : best == above[k] ? kSkipDump : kSkipKernel;
+    }
+    std::swap(above, row);
+  }
+  std::vector<int64_t> partners(dump.size(), -1);
+  size_t k = kernels.size();
+  for (size_t d = dump.size(); d > 0 && k > 0;) {
+    const uint8_t step = steps[d * width + k];
+    if (step != kSkipKernel) --d;
+    if (step != kSkipDump) --k;
+    if (step == kPair) partners[d] = static_cast<int64_t>(k);
+  }
+  return partners;
+}
+
+std::set<std::string> PathsOf(const std::vector<RunValue>& values) {
+  std::set<std::string> out;
+  for (const RunValue& value : values) {
+    out.insert(value.producers.begin(), value.producers.end());
+    out.insert(value.consumers.begin(), value.consumers.end());
+  }
+  return out;
+}
+
+// The program's outer cells ("network.", "net.") are in the paths of one run alone where the other
+// was recorded from an inner one: the beginning of `paths` behind which most of `inner` is found.
+std::string OuterPath(const std::set<std::string>& paths, const std::set<std::string>& inner) {
+  std::map<std::string, size_t> votes;
+  for (const std::string& path : paths) {
+    for (size_t at = 0; at != std::string::npos; at = path.find('.', at + 1)) {
+      const size_t begin = at == 0 ? 0 : at + 1;
+      if (inner.contains(path.substr(begin))) ++votes[path.substr(0, begin)];
+    }
+  }
+  const auto best = std::max_element(
+      votes.begin(), votes.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  return best == votes.end() ? std::string() : best->first;
+}
+
+void RemoveOuter(const std::string& outer, std::vector<RunValue>* values) {
+  if (outer.empty()) return;
+  const auto strip = [&outer](std::set<std::string>* paths) {
+    std::set<std::string> out;
+    for (const std::string& path : *paths) {
+      // The outer cell itself, and what is beside it, have no path in the other run.
+      if (path.starts_with(outer)) out.insert(path.substr(outer.size()));
+    }
+    *paths = std::move(out);
+  };
+  for (RunValue& value : *values) {
+    strip(&value.producers);
+    strip(&value.consumers);
+    strip(&value.results_of);
+  }
+}
+
+const KernelTensor* TensorFor(const DumpRow& row, const RunValue& kernels, bool merged_shapes) {
+  const std::vector<int64_t> shape = ShapeOfRow(row);
+  const KernelTensor* merged = nullptr;
+  for (const KernelTensor* tensor : kernels.tensors) {
+    if (tensor->shape == shape) return tensor;
+    if (merged == nullptr && IsMergedShape(tensor->shape, shape)) merged = tensor;
+  }
+  return merged_shapes ? merged : nullptr;
+}
+
+}  // namespace
+
+Result<KernelJoin> JoinKernels(const KernelFlow& flow, const DumpFile& dump,
+                               const ConstructFile& construct, bool merged_shapes) {
+  RunValues of_dump = ValuesOfDump(dump, construct);
+  RunValues kernels = ValuesOfKernels(flow);
+  const size_t count = of_dump.values.size();
+  if ((count + 1) * (kernels.values.size() + 1) > kMostCells) {
+    return base::InvalidArgumentError(
+        Concat(dump.path(), ": ", std::to_string(count), " values against ",
+               std::to_string(kernels.values.size()),
+               " of the kernels are too many to join (dump fewer cells, with 'scope' or 'list')"));
+  }
+  const std::set<std::string> dump_paths = PathsOf(of_dump.values);
+  const std::set<std::string> kernel_paths = PathsOf(kernels.values);
+  const std::string outer = OuterPath(kernel_paths, dump_paths);
+  RemoveOuter(outer, &kernels.values);
+  if (outer.empty()) RemoveOuter(OuterPath(dump_paths, kernel_paths), &of_dump.values);
+  std::vector<int64_t> partners = AlignValues(of_dump.values, kernels.values);
+  FollowFlow(of_dump, kernels, &partners);
+  KernelJoin out;
+  out.partners.resize(dump.rows().size());
+  out.values = count;
+  for (size_t d = 0; d < count; ++d) {
+    if (partners[d] < 0) continue;
+    const RunValue& partner = kernels.values[static_cast<size_t>(partners[d])];
+    bool any = false;
+    for (const uint32_t row : of_dump.values[d].rows) {
+      out.partners[row] = TensorFor(dump.rows()[row], partner, merged_shapes);
+      any |= out.partners[row] != nullptr;
+    }
+    out.joined += any ? 1 : 0;
+  }
+  return out;
+}
+
+}  // namespace sonde::precision

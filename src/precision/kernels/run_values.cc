@@ -1,0 +1,190 @@
+#include "precision/kernels/run_values.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <unordered_map>
+
+#include "base/strings.h"
+#include "precision/compare/rules.h"
+
+namespace sonde::precision {
+namespace {
+
+using base::Concat;
+
+std::string ValueKey(std::string_view family, int64_t elements,
+                     const std::array<double, 3>& numbers) {
+  char text[128];
+  std::snprintf(text, sizeof(text), "%a %a %a", numbers[0], numbers[1], numbers[2]);
+  return Concat(family, " ", std::to_string(elements), " ", text);
+}
+
+int64_t ElementCount(const std::vector<int64_t>& shape) {
+  int64_t count = 1;
+  for (const int64_t length : shape) count *= length;
+  return count;
+}
+
+// Finds the value of a key or adds it.
+class ValueTable {
+ public:
+  size_t IndexOf(std::string_view family, const std::vector<int64_t>& shape,
+                 const std::array<double, 3>& numbers) {
+    const int64_t elements = ElementCount(shape);
+    const auto [found, is_new] =
+        index_.emplace(ValueKey(family, elements, numbers), out_.values.size());
+    if (is_new) {
+      RunValue& added = out_.values.emplace_back();
+      added.family = family;
+      added.elements = elements;
+    }
+    std::vector<std::vector<int64_t>>& shapes = out_.values[found->second].shapes;
+    if (std::find(shapes.begin(), shapes.end(), shape) == shapes.end()) shapes.push_back(shape);
+    return found->second;
+  }
+  RunValue& At(size_t index) { return out_.values[index]; }
+  void AddCall(RunCall call) {
+    for (const auto& output : call.outputs) {
+      const size_t value = output.second;
+      const auto takes = [value](const auto& input) { return input.second == value; };
+      if (std::none_of(call.inputs.begin(), call.inputs.end(), takes)) {
+        out_.values[value].is_computed = true;
+      }
+    }
+    out_.calls.push_back(std::move(call));
+  }
+  RunValues Take() { return std::move(out_); }
+
+ private:
+  RunValues out_;
+  std::unordered_map<std::string, size_t> index_;
+};
+
+std::string CellsPath(const std::vector<ScopeCell>& cells) {
+  std::string out;
+  for (const ScopeCell& cell : cells) out += Concat(out.empty() ? "" : ".", cell.name);
+  return out;
+}
+
+// "__mul__" -> "mul", "ReduceMean" -> "reducemean".
+std::string OperatorKey(std::string_view name) {
+  std::string out = base::ToLower(name);
+  out.erase(std::remove(out.begin(), out.end(), '_'), out.end());
+  return out;
+}
+
+// "Functional.softmax.0.forward" -> "softmax", "Primitive.dense.Dense.0.forward" -> "dense".
+std::string OperatorOf(std::string_view api) {
+  const std::vector<std::string_view> parts = base::Split(api, '.');
+  return parts.size() < 3 ? std::string() : OperatorKey(parts[parts.size() - 3]);
+}
+
+// The type, and the operator that the compiler expanded: "Expand/_MatMulExt/BatchMatMul-op0" is
+// of "_MatMulExt", which programs call matmul.
+void AddOperators(const KernelCall& call, std::set<std::string>* out) {
+  out->insert(OperatorKey(call.type));
+  const std::vector<std::string_view> parts = base::Split(call.scope, '/');
+  if (call.has_cells || parts.size() < 3) return;
+  std::string expanded = OperatorKey(parts[parts.size() - 2]);
+  if (expanded.ends_with("ext")) expanded.resize(expanded.size() - 3);
+  out->insert(std::move(expanded));
+}
+
+// Whether a row is a tensor that goes into a forward call or comes out of it, with numbers.
+bool IsForwardValue(const DumpRow& row, std::string_view api) {
+  return row.kind == LeafKind::kTensor &&
+         (row.section == Section::kInput || row.section == Section::kOutput) &&
+         api.find(".backward") == std::string_view::npos && row.stats[kMax].IsNumber() &&
+         row.stats[kMin].IsNumber() && row.stats[kNorm].IsNumber();
+}
+
+// "input.1.3" behind the call's name -> "1.3".
+std::string SlotOf(const DumpRow& row, std::string_view api) {
+  const std::string_view key = row.name.substr(std::min(api.size() + 1, row.name.size()));
+  return std::string(key.substr(std::min(key.find('.') + 1, key.size())));
+}
+
+}  // namespace
+
+std::string CellPath(std::string_view module_name) {
+  std::vector<std::string_view> parts = base::Split(module_name, '.');
+  // The kind before; class, direction and number behind.
+  if (parts.size() < 5) return {};
+  parts.erase(parts.begin());
+  parts.resize(parts.size() - 3);
+  return base::Join(parts, ".");
+}
+
+std::vector<int64_t> ShapeOfRow(const DumpRow& row) {
+  std::vector<int64_t> out;
+  if (row.shape.size() < 2) return out;
+  for (const auto part : base::Split(row.shape.substr(1, row.shape.size() - 2), ',')) {
+    if (const auto length = base::ParseInt64(base::Trim(part))) out.push_back(*length);
+  }
+  return out;
+}
+
+RunValues ValuesOfKernels(const KernelFlow& flow) {
+  ValueTable table;
+  for (const KernelCall& call : flow.calls) {
+    if (call.is_backward) continue;
+    const std::string path = CellsPath(call.cells);
+    RunCall run;
+    for (const KernelTensor& tensor : call.tensors) {
+      const auto& numbers = tensor.statistics;
+      // As 32 bit floats, which do not depend on the order of a sum: a transposition keeps its
+      // value.
+      const double norm = static_cast<double>(static_cast<float>(numbers[3]));
+      const size_t index =
+          table.IndexOf(DtypeFamily(tensor.dtype), tensor.shape, {numbers[0], numbers[1], norm});
+      RunValue& value = table.At(index);
+      value.tensors.push_back(&tensor);
+      (tensor.is_output ? run.outputs : run.inputs)
+          .emplace_back(std::to_string(tensor.slot), index);
+      if (tensor.is_output) AddOperators(call, &value.operators);
+      if (!call.has_cells) {
+        value.of_unknown_cell |= tensor.is_output;
+      } else if (!path.empty()) {
+        (tensor.is_output ? value.producers : value.consumers).insert(path);
+      }
+    }
+    table.AddCall(std::move(run));
+  }
+  return table.Take();
+}
+
+RunValues ValuesOfDump(const DumpFile& dump, const ConstructFile& construct) {
+  ValueTable table;
+  bool has_calls = false;
+  for (const DumpApi& api : dump.apis()) {
+    const std::string cell = CellPath(construct.ModuleOf(api.name));
+    const bool is_cell = IsModuleName(api.name);
+    RunCall run;
+    for (uint32_t i = api.first_row; i < api.first_row + api.row_count; ++i) {
+      const DumpRow& row = dump.rows()[i];
+      if (!IsForwardValue(row, api.name)) continue;
+      const size_t index = table.IndexOf(
+          DtypeFamily(row.dtype), ShapeOfRow(row),
+          {row.stats[kMax].AsDouble(), row.stats[kMin].AsDouble(), row.stats[kNorm].AsDouble()});
+      RunValue& value = table.At(index);
+      value.rows.push_back(i);
+      const bool is_input = row.section == Section::kInput;
+      (is_input ? run.inputs : run.outputs).emplace_back(SlotOf(row, api.name), index);
+      if (!cell.empty()) (is_input ? value.consumers : value.producers).insert(cell);
+      if (!is_input && is_cell && !cell.empty()) value.results_of.insert(cell);
+      if (!is_input && !is_cell) value.operators.insert(OperatorOf(api.name));
+    }
+    if (is_cell) continue;
+    has_calls = has_calls || !run.outputs.empty();
+    table.AddCall(std::move(run));
+  }
+  RunValues out = table.Take();
+  // Of cells alone: what they return was computed in them.
+  for (RunValue& value : out.values) {
+    if (!has_calls) value.is_computed = !value.producers.empty();
+  }
+  return out;
+}
+
+}  // namespace sonde::precision
