@@ -9,6 +9,7 @@ from typing import Any, Optional
 
 from sonde.torch.precision._graph_entries import Backwards, record_of
 from sonde.torch.precision._graph_outputs import STATISTICS, Plan, Value
+from sonde.torch.precision._modules import own_parameters
 
 
 class Backward:
@@ -82,7 +83,7 @@ class Backward:
         is_table = self._plan.gradients.is_table
         first = self._gradients[0] if self._gradients is not None else None
         self._rows = first.tolist() if is_table and first is not None else []
-        last = {call.prefix: at for at, call in enumerate(self._calls) if not call.begins}
+        complete = self._complete()
         for at, call in enumerate(self._calls):
             to_results = tuple(map(self._of, call.recorded.to_results))
             to_args = tuple(map(self._of, call.recorded.to_args))
@@ -90,14 +91,30 @@ class Backward:
             if is_entry and call.begins:
                 collector.begin_module(call.name)
             # As autograd hands them out: of parameters before of what the module got, if it does.
-            if not call.begins and last[call.prefix] == at:
-                self._write_parameters(collector, call.prefix)
+            for prefix in complete.get(at, ()):
+                self._write_parameters(collector, prefix)
             if is_entry and call.begins != bool(to_args):
                 collector.backward(call.name, to_results, to_args)
             if is_entry and not call.begins:
                 collector.end_module(call.name)
         for prefix in list(self._of_parameters):
             self._write_parameters(collector, prefix)
+
+    def _complete(self) -> "dict[int, list[str]]":
+        """Modules whose parameters have all parts of their gradients with a call, by its place: one
+        that modules share waits for the last of them. Modules are in the order of forward."""
+        last: dict[int, int] = {}  # by parameter
+        owned: dict[str, list[int]] = {}
+        for at, call in enumerate(self._calls):
+            if call.begins:
+                continue
+            owned[call.prefix] = [id(each) for each in own_parameters(call.module).values()]
+            last.update(dict.fromkeys(owned[call.prefix], at))
+        found: dict[int, list[str]] = {}
+        for prefix, parameters in reversed(list(owned.items())):
+            if parameters:
+                found.setdefault(max(last[each] for each in parameters), []).append(prefix)
+        return found
 
     def _write_parameters(self, collector: Any, prefix: str) -> None:
         for key, value, count in self._of_parameters.pop(prefix, ()):
