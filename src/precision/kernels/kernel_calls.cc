@@ -12,6 +12,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "base/count_of.h"
 #include "base/files.h"
 #include "base/strings.h"
 #include "precision/dump/dump_folder.h"
@@ -251,13 +252,13 @@ Status WriteJoinedCalls(const KernelFlow& flow, const std::string& dump_folder,
   if (join.joined == 0) {
     return base::NotFoundError(
         Concat("no value of ", dump.dump->path(), " is found among the ",
-               std::to_string(flow.calls.size()),
-               " kernels: both must be of the same program, and construct.json must be there"));
+               base::CountOf(flow.calls.size(), "kernel"),
+               ": both must be of the same program, and construct.json must be there"));
   }
   notes->push_back(Concat(dump.dump->path(), ": ", std::to_string(join.joined), " of ",
-                          std::to_string(join.values), " values are joined with ",
-                          std::to_string(flow.calls.size()),
-                          " kernels; the others are fused, renamed or not computed in the graph, "
+                          base::CountOf(join.values, "value is", "values are"), " joined with ",
+                          base::CountOf(flow.calls.size(), "kernel"),
+                          "; the others are fused, renamed or not computed in the graph, "
                           "and are left out"));
   const std::string_view task = is_tensors ? "tensor" : "statistics";
   const DumpFile& file = *dump.dump;

@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "base/count_of.h"
 #include "base/strings.h"
 #include "precision/kernels/run_values.h"
 #include "precision/kernels/value_flow.h"
@@ -105,7 +106,7 @@ Result<KernelJoin> JoinKernels(const KernelFlow& flow, const DumpFile& dump,
   const size_t count = of_dump.values.size();
   if ((count + 1) * (kernels.values.size() + 1) > kMostCells) {
     return base::InvalidArgumentError(
-        Concat(dump.path(), ": ", std::to_string(count), " values against ",
+        Concat(dump.path(), ": ", base::CountOf(count, "value"), " against ",
                std::to_string(kernels.values.size()),
                " of the kernels are too many to join (dump fewer cells, with 'scope' or 'list')"));
   }

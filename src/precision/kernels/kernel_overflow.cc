@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/count_of.h"
 #include "base/files.h"
 #include "base/strings.h"
 #include "precision/dump/json_scanner.h"
@@ -206,8 +207,8 @@ Status AddFolders(const std::vector<std::string>& folders, std::vector<OverflowR
     if (records.rows.empty() && records.binary == 0) return flow.status();
   } else {
     if (flow->unreadable > 0) {
-      notes->push_back(Concat(std::to_string(flow->unreadable),
-                              " tensors could not be read, the first: ", flow->first_unreadable));
+      notes->push_back(Concat(base::CountOf(flow->unreadable, "tensor"),
+                              " could not be read, the first: ", flow->first_unreadable));
     }
     if (filtered) {
       for (const KernelCall& call : flow->calls) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/count_of.h"
 #include "base/files.h"
 #include "base/strings.h"
 #include "precision/dump/dump_tree.h"
@@ -46,9 +47,9 @@ const std::vector<std::string>* KernelsOf(const KernelTree& tree, const DumpTree
 
 void NoteUnreadable(const KernelFlow& flow, std::vector<std::string>* notes) {
   if (flow.unreadable == 0) return;
-  notes->push_back(Concat(std::to_string(flow.unreadable),
-                          " tensors of kernels could not be read and are left out, the first: ",
-                          flow.first_unreadable));
+  notes->push_back(
+      Concat(base::CountOf(flow.unreadable, "tensor"),
+             " of kernels could not be read, left out, the first: ", flow.first_unreadable));
 }
 
 Status WriteCallsOf(const std::string& path, const std::string& folder,
