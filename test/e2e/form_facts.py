@@ -95,6 +95,7 @@ SERIES = [
     (r"(Tx|Rx) \1\(MB/s\)", r"HCCS \1 B/s", MEGA),
     (r"PCIe_(post|nonpost|cpl) (Tx|Rx)", r"PCIe \2 \1 B/s", MEGA),
     (r"PCIe_nonpost_latency Tx", "PCIe Tx nonpost latency ns", 1000),
+    (r"SIO/(\w+) die (\d+)", r"SIO die \2 \1", MEGA),
     (r"QoS (\w+) value", r"QoS \1 B/s", MEGA),
 ]
 

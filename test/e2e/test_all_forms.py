@@ -56,6 +56,8 @@ RULES = [
     ("", "communication_group", "", (MORE,), "groups that only operations name are listed"),
     ("", "slice", "communication_group", (MORE,), "a kernel of NCCL gets a row as operation"),
     ("", "framework_op", "stacks", (OTHER,), "equal stacks are one"),
+    ("", "step|framework_op", "|steps", (OTHER,), "an open step ends with the recording"),
+    ("", "slice", "thread", (OTHER,), "an open range ends with the recording"),
     ("", "process", "ranks", (MORE,), "a trace of torch has rank 0 where none is known"),
     ("text", "device_task", "types", (FEWER,), "level 0 has no column for them"),
     ("text", "memory_event", "sizes", (OTHER,), "sizes are differences of totals"),
@@ -63,12 +65,14 @@ RULES = [
     ("db", "counter", ".*", (FEWER,), "series without a table are counted"),
     ("db", "memory_event", "sizes", (OTHER,), "sizes are differences of totals"),
     ("db", "device_task", "|queue numbers|types", (MORE,), "operations without planes get tasks"),
+    ("db", "device_task", "shapes", (FEWER,), "empty ones are unknown ones"),
+    ("db", "memory_block", "", (OTHER,), "blocks are named as the operator of their allocation"),
     ("db", "slice", "communication_plane", (MORE,), "operations without planes get one"),
     ("db", "slice", "thread", (FEWER,), "calls of a GPU's runtime are calls of the host"),
-    ("kineto", "api_call", ".*", (FEWER,), "calls are slices of their category"),
+    ("kineto", "api_call", ".*", (FEWER, OTHER), "calls are slices of their category"),
     ("kineto", "slice", "thread", (MORE,), "calls are slices of their category"),
     ("kineto", "slice", "communication_(group|plane)", (FEWER,), "operations are kernels"),
-    ("kineto", "communication_op", "wait|transit", (FEWER,), "no argument"),
+    ("kineto", "communication_op", "wait|transit", (FEWER, OTHER), "no argument"),
     ("kineto", "communication_transit", ".*", (FEWER,), "no argument"),
     ("kineto", "device_task", "|kernels", ANY, "waits are no tasks, of planes there are none"),
     ("kineto", "device_task", "contexts|queue numbers|shapes", (FEWER,), "no argument"),
@@ -85,6 +89,13 @@ RULES = [
     ("mindstudio", "communication_op", "wait|transit", (FEWER,), "no file of the tool"),
     ("mindstudio", "communication_group", ".*", (FEWER,), "no file of the tool"),
 ]
+# Of one set: what its records lack, and why.
+OF_SETS = {
+    ("ascend_pt/raw/db_level1_rank1_ascend_pt", "framework_op", "shapes"): (
+        "they were rebuilt with shapes and types exchanged"
+    ),
+    (SETS[-2], "memory_event", "sizes"): "without a framework all events have a component",
+}
 used = set()
 
 
@@ -176,6 +187,9 @@ def test_rows_sums_and_keys(given, run_sonde, tmp_path, name, chain):
     assert before, "the set is empty"
     for i, form in enumerate(chain):
         done = run_sonde("analyse", path, "--export-type", form, "-o", tmp_path / f"{i}")
+        if "holds no records" in done.stderr and chain[i - 1] == "mindstudio":
+            assert ("device_task", "") not in before, "the tool's files are those of the device"
+            return
         assert done.returncode == 0, done.stderr
         stated += done.stderr
         path = written(tmp_path / f"{i}", form)
@@ -186,7 +200,7 @@ def test_rows_sums_and_keys(given, run_sonde, tmp_path, name, chain):
         change = change_of(before.get(key), after.get(key))
         if change is None:
             continue
-        if not allowed(chain, key, change):
+        if (name, *key) not in OF_SETS and not allowed(chain, key, change):
             changed[key] = (before.get(key), after.get(key))
         if key[0] == "counter" and change == FEWER:
             lost_values += before[key][0] - (after[key][0] if key in after else 0)

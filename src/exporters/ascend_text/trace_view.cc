@@ -27,16 +27,29 @@ void BeginMetadata(std::string_view event, int64_t pid, int64_t tid, std::string
 constexpr std::string_view kEndMetadata = R"(},"ph":"M"})";
 
 // The layers as one array.
+// The first piece that writes something; a trace without threads of a framework has no names at the
+// beginning.
+size_t FirstPiece(const TracePieces& layers) {
+  size_t first = 0;
+  for (; first < layers.size(); ++first) {
+    LineBuffer text;
+    layers.Run(first, text);
+    if (text.size() > 0) break;
+  }
+  return first;
+}
+
 TracePieces AsArray(const std::shared_ptr<const TracePieces>& layers) {
   TracePieces pieces;
+  const size_t begin = FirstPiece(*layers);
   // The first event of the file stands without the separator before it.
-  pieces.Add([layers](LineBuffer& out) {
+  pieces.Add([layers, begin](LineBuffer& out) {
     LineBuffer first;
-    if (layers->size() > 0) layers->Run(0, first);
+    if (begin < layers->size()) layers->Run(begin, first);
     out.Append('[');
     out.Append(first.text().substr(first.size() == 0 ? 0 : 1));
   });
-  for (size_t i = 1; i < layers->size(); ++i) {
+  for (size_t i = begin + 1; i < layers->size(); ++i) {
     pieces.Add([layers, i](LineBuffer& out) { layers->Run(i, out); });
   }
   pieces.Add([](LineBuffer& out) { out.Append(']'); });

@@ -429,6 +429,14 @@ TimelineCounter CounterOfTimeline(std::string_view track_name) {
   if (!FindCounterPlace(track_name, place)) {
     // What a timeline without a unit of its own is read as.
     constexpr std::string_view kPlain = " value";
+    const size_t blank = track_name.rfind(' ');
+    const size_t unit = track_name.find('(', blank + 1);
+    if (blank != std::string_view::npos && track_name.ends_with(')') &&
+        unit != std::string_view::npos && unit > blank + 1) {  // "Aicore Voltage voltage(mV)"
+      counter.name = track_name.substr(0, blank);
+      counter.key = track_name.substr(blank + 1);
+      return counter;
+    }
     counter.name = track_name.ends_with(kPlain)
                        ? track_name.substr(0, track_name.size() - kPlain.size())
                        : track_name;
