@@ -63,6 +63,9 @@ IN_TIMELINES = [
     (r"PCIe (Rx|Tx) (cpl|nonpost|post) B/s", r"PCIe_\2 \1", MEGA),
     (r"PCIe Tx nonpost latency ns", r"PCIe_nonpost_latency Tx", 1 / 1000),
     (r"QoS (\w+) B/s", r"QoS \1 value", MEGA),
+    (r"SIO (die \d) (\w+)", r"SIO/\2 \1", MEGA),
+    (r"(CPU \w+) Usage %", r"\1 Usage(%)", 1),
+    (r"(Disk|Memory|Network) Usage %", r"\1 Usage Usage(%)", 1),
     (r"Stars Soc Info (.*)", r"\1 \1", 1),
     (r"Acc PMU (\d+) (\w+)", r"\2[acc_id \1] value", 1),
 ]

@@ -41,7 +41,7 @@ def the_requests(rows, session):
 
 def test_the_rust_front_end(sonde, vllm_python, model, tmp_path, rows):
     if not (site_of(vllm_python) / "vllm" / "vllm-rs").exists():
-        pytest.skip("needs vllm: a release with its Rust front-end (make test-vllm-newest)")
+        pytest.skip("only a newer release has the Rust front-end (make test-vllm-newest)")
     launcher = launcher_into(sonde, tmp_path / "profile")
     environment = {"VLLM_USE_RUST_FRONTEND": "1"}
     with Server(vllm_python, model, tmp_path / "log", launcher, environment=environment) as server:
@@ -104,7 +104,7 @@ class GrpcServer(Server):
 
 def test_a_grpc_server(sonde, vllm_python, model, tmp_path, rows):
     if not (site_of(vllm_python) / "smg_grpc_servicer").exists():
-        pytest.skip("needs vllm: one with smg-grpc-servicer (make test-vllm-newest)")
+        pytest.skip("this environment has no server for gRPC (make test-vllm-newest)")
     launcher = launcher_into(sonde, tmp_path / "profile")
     with GrpcServer(vllm_python, model, tmp_path / "log", launcher, options=["--grpc"]) as server:
         server.profiles = tmp_path / "profile"

@@ -21,7 +21,6 @@
 #include <unordered_map>
 #include <utility>
 
-#include "base/count_of.h"
 #include "base/strings.h"
 #include "cluster/frame/add_finding.h"
 #include "cluster/frame/facts.h"
@@ -158,7 +157,7 @@ bool ExplainByTasks(const recipes::TraceData& data, const Interval& gap, FreePar
                    [](const auto& a, const auto& b) { return a.second > b.second; });
   std::vector<std::string> texts;
   for (const auto& [type, count] : counts) {
-    texts.push_back(base::CountOf(count, Concat(type, " task")));
+    texts.push_back(Concat(std::to_string(count), " ", type, " tasks"));
   }
   free.cause = Cause::kTasks;
   free.row.reason =
