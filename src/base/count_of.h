@@ -3,14 +3,15 @@
 // Results are the caller's. Any thread. No errors.
 #pragma once
 
-#include <cstdint>
+#include <concepts>
 #include <string>
 #include <string_view>
 
 namespace sonde::base {
 
 // `many` is what more than one (or none) is called: `one` with an "s", if it is empty.
-inline std::string CountOf(uint64_t count, std::string_view one, std::string_view many = {}) {
+template <std::integral Count>
+std::string CountOf(Count count, std::string_view one, std::string_view many = {}) {
   std::string text = std::to_string(count);
   text += ' ';
   if (count == 1 || many.empty()) {

@@ -243,7 +243,7 @@ std::string Counted(const Job& job) {
     });
     if (count == 0) continue;
     text += Concat(text.empty() ? "" : ", ",
-                   base::CountOf(static_cast<uint64_t>(count), importer.one, importer.what));
+                   base::CountOf(count, importer.one, importer.what));
   }
   return text;
 }

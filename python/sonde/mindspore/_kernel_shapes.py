@@ -3,7 +3,9 @@
 A kernel of a compiled graph reports nothing of its inputs when it runs, but MindSpore can write
 the graph that it has compiled as text (``trace_code_graph_<n>``). ``ask`` has it do so for
 everything that is compiled from then on, into a folder of ours, unless the program or its user
-asked for graphs already: then theirs are read. ``tables`` gives what the files hold as metadata
+asked for graphs already: then theirs are read. MindSpore's own runtime profiler writes into that
+folder, too: where it is switched on nothing is asked for, and its files lie where they always do.
+``tables`` gives what the files hold as metadata
 (``src/capture/mindspore_types.h``).
 
 Threads: those that start and stop captures, one at a time.
@@ -23,6 +25,7 @@ _SWITCH, _FOLDER, _PASSES = (
     "MS_DEV_SAVE_GRAPHS_PATH",
     "MS_DEV_DUMP_IR_PASSES",
 )
+_RUNTIME_PROFILER = "MS_ENABLE_RUNTIME_PROFILER"
 # Names our folder for the processes that this one starts: they inherit what is set here.
 _OURS = "SONDE_SAVED_GRAPHS"
 _GRAPHS = "trace_code_graph"
@@ -43,6 +46,8 @@ def ask() -> None:
         return
     ours = os.environ.get(_OURS)
     is_theirs = os.environ.get(_SWITCH, "0") not in ("", "0")
+    if os.environ.get(_RUNTIME_PROFILER, "0") not in ("", "0"):
+        return
     if is_theirs and (ours is None or os.environ.get(_FOLDER) != ours):
         return
     folder = tempfile.mkdtemp(prefix="sonde_graphs_")

@@ -310,7 +310,7 @@ bool CauseSearch::ReportNumbers(const AlignedCall& call, const Pair& pair,
   why += Concat("its output differs by ", ShortNumber(length),
                 pair.difference.is_lower_bound ? " or more" : "", "; rounding explains ",
                 ShortNumber(tolerance.length), " (",
-                base::CountOf(static_cast<uint64_t>(tolerance.terms), "term"), ")");
+                base::CountOf(static_cast<int64_t>(tolerance.terms), "term"), ")");
   Report(arguments.empty() ? CauseKind::kOperator : CauseKind::kArgument, call, &pair,
          std::move(why));
   if (!arguments.empty()) return true;
