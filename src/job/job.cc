@@ -242,8 +242,7 @@ std::string Counted(const Job& job) {
       return trace.source.importer == &importer;
     });
     if (count == 0) continue;
-    text += Concat(text.empty() ? "" : ", ",
-                   base::CountOf(count, importer.one, importer.what));
+    text += Concat(text.empty() ? "" : ", ", base::CountOf(count, importer.one, importer.what));
   }
   return text;
 }
