@@ -11,7 +11,7 @@ namespace {
 using base::Concat;
 
 constexpr std::string_view kUnseenOrder =
-    "another order of the same numbers would look so (a transposed weight, rows or channels "
+    "what it got may be another order of the same numbers (a transposed weight, rows or channels "
     "exchanged, a mask or indices moved): statistics do not show it (dump with task tensor or md5 "
     "to find out)";
 

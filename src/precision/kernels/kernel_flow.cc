@@ -99,10 +99,7 @@ class CallMaker {
 
   void Add(const KernelPlace& place, int64_t time, KernelTensor tensor) {
     std::string scope = ScopeOf(DumpName(place.name));
-    if (scope.empty() && (needs_scopes_ || !scopes_.empty())) {
-      if (tensor.is_output) flow_->parameters.emplace(place.name, std::move(tensor));
-      return;
-    }
+    if (scope.empty() && (needs_scopes_ || !scopes_.empty())) return;  // a parameter
     if (scope.empty()) scope = place.name;
     const std::string where = Concat(place.direction, ".", place.slot);
     const size_t run = runs_[Concat(scope, " ", where)]++;

@@ -9,7 +9,6 @@
 
 #include <array>
 #include <cstdint>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -46,7 +45,6 @@ struct KernelCall {
 struct KernelFlow {
   bool tensors = false;  // files with values; false: statistics alone
   std::vector<KernelCall> calls;
-  std::map<std::string, KernelTensor> parameters;  // by the name in the dump: "layers_0_weight"
   uint64_t unreadable = 0;
   std::string first_unreadable;
 };
