@@ -255,11 +255,13 @@ Status WriteJoinedCalls(const KernelFlow& flow, const std::string& dump_folder,
                base::CountOf(flow.calls.size(), "kernel"),
                ": both must be of the same program, and construct.json must be there"));
   }
+  const std::string_view others =
+      join.joined == join.values ? ""
+                                 : "; the others are fused, renamed or not computed in the graph, "
+                                   "and are left out";
   notes->push_back(Concat(dump.dump->path(), ": ", std::to_string(join.joined), " of ",
                           base::CountOf(join.values, "value is", "values are"), " joined with ",
-                          base::CountOf(flow.calls.size(), "kernel"),
-                          "; the others are fused, renamed or not computed in the graph, "
-                          "and are left out"));
+                          base::CountOf(flow.calls.size(), "kernel"), others));
   const std::string_view task = is_tensors ? "tensor" : "statistics";
   const DumpFile& file = *dump.dump;
   CallsFolder kernels(folder, task, file.level(), file.framework());
