@@ -22,10 +22,11 @@ bool IsTraining(const DumpFile& dump) {
 
 // The name of the call that a finding is about: the part of its place that the dump has a call of.
 std::string_view CallOf(const FirstCause& cause, const DumpFile& dump) {
-  if (!cause.IsFinding()) return {};
+  const std::string_view place = cause.IsFinding() ? cause.place : cause.unseen_argument;
+  if (place.empty()) return {};
   const auto found = std::find_if(dump.apis().begin(), dump.apis().end(), [&](const DumpApi& api) {
-    return cause.place.starts_with(api.name) &&
-           (cause.place.size() == api.name.size() || cause.place[api.name.size()] == '.');
+    return place.starts_with(api.name) &&
+           (place.size() == api.name.size() || place[api.name.size()] == '.');
   });
   return found == dump.apis().end() ? std::string_view() : found->name;
 }

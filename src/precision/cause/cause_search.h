@@ -77,12 +77,18 @@ class CauseSearch {
   bool HasOtherNodes(const AlignedCall& call, const std::vector<Pair>& pairs) const;
   std::string LoneArguments(const AlignedCall& call) const;
   void NoteArguments(const AlignedCall& call);
+  void NoteDeferred(const AlignedCall& call, const std::vector<Pair>& pairs);
   void LeaveOut(const Pair& pair);
   void MeasureRows(const AlignedCall& call, std::vector<Pair>* pairs);
   bool JudgeInput(const AlignedCall& call, const Pair& pair);
   bool IsParameterByItself(const AlignedCall& call, const Pair& pair);
   bool JudgeParameter(const AlignedCall& call, const Pair& pair);
+  bool ReportUpdate(const AlignedCall& call, const Pair& buffer);
+  bool IsVectorInside(std::string_view module, const Pair& pair);
+  bool ReportChangedBehind(const AlignedCall& call, const Pair& pair, int32_t giver);
+  bool IsComputed(const AlignedCall& call, const Pair& pair) const;
   bool JudgeOrigin(const AlignedCall& call, const Pair& pair);
+  bool IsOverwrittenInOne(const AlignedCall& call);
   bool JudgeResult(const AlignedCall& call, const Pair& pair, const std::vector<Pair>& pairs);
   bool JudgeCollective(const AlignedCall& call, const Pair& pair);
   bool JudgeNumbers(const AlignedCall& call, const Pair& pair, const std::vector<Pair>& pairs);
@@ -105,7 +111,12 @@ class CauseSearch {
   AlignedCall BackwardOf(const AlignedCall& call);
   bool IsUnwritten(const AlignedCall& call, const Pair& pair);
   bool JudgeArgument(const Pair& pair);
+  bool IsReshaped(const Pair& pair) const;
+  bool IsMadeInParts(const AlignedCall& call) const;
   bool JudgeTypeOrShape(const AlignedCall& call, const Pair& pair);
+  bool IsBehindBackward(int32_t golden_call);
+  double LargestGradient();
+  double GradientNoise();
   bool PassesAsRounding(const AlignedCall& call, const Pair& pair);
   bool IsInOtherOrder(const AlignedCall& call, const Pair& pair);
   std::string OtherPlaceOf(const AlignedCall& call, const Pair& pair);
@@ -124,7 +135,7 @@ class CauseSearch {
   std::string ModuleOf(std::string_view api) const;
   std::string InsideOf(const AlignedCall& call);
   bool InputsAgree(std::string_view module);
-  bool OnlyStatisticsRound(const DumpRow& target, const DumpRow& golden) const;
+  bool OnlyStatisticsRound(const DumpRow& target, const DumpRow& golden, bool is_loaded) const;
   bool ReportGap(const AlignedCall& behind);
   void CloseGap();
   void Report(CauseKind kind, const AlignedCall& call, const Pair* pair, std::string why);
@@ -156,11 +167,16 @@ class CauseSearch {
   std::vector<Pair> pairs_;         // of the current call
   size_t at_ = 0;                   // its place in the alignment
   const Pair* deferred_ = nullptr;  // an argument of it that differs: its results decide
+  const Pair* reshaped_ = nullptr;  // an input of another shape, with the same numbers: as above
   std::unordered_map<int32_t, double>
-      through_;           // coarsest type that a golden call's results came through
-  int is_cuda_ = -1;      // unknown
-  bool crossed_ = false;  // the current call was made in another order
-  std::vector<std::string> crossed_names_;  // backwards of such calls, of the target
+      through_;  // coarsest type that a golden call's results came through
+  static constexpr int32_t kUnknownCall = -2;
+  int32_t last_backward_ = kUnknownCall;           // of the golden run
+  double largest_gradient_ = -1;                   // unknown
+  int is_cuda_ = -1;                               // unknown
+  bool crossed_ = false;                           // the current call was made in another order
+  std::vector<std::string> crossed_names_;         // backwards of such calls, of the target
+  std::vector<std::string> crossed_golden_names_;  // and of the golden run
   // Of the current call, once a result of it differs.
   CallNumbers numbers_;
   bool has_numbers_ = false;

@@ -110,7 +110,10 @@ void CauseSearch::Pass(double relative, const DumpRow& row) {
   out_.largest_place = std::string(row.name);
 }
 
-bool CauseSearch::OnlyStatisticsRound(const DumpRow& target, const DumpRow& golden) const {
+// `is_loaded`: of a weight that nothing has computed, whose elements are the same to the last
+// digit.
+bool CauseSearch::OnlyStatisticsRound(const DumpRow& target, const DumpRow& golden,
+                                      bool is_loaded) const {
   if (comparison_.mode != Mode::kStatistics) return false;
   if (!SameText(target.stats[kMax], golden.stats[kMax]) ||
       !SameText(target.stats[kMin], golden.stats[kMin])) {
@@ -118,10 +121,14 @@ bool CauseSearch::OnlyStatisticsRound(const DumpRow& target, const DumpRow& gold
   }
   const Operand a = OperandOf(target);
   const Operand b = OperandOf(golden);
-  const double unit = std::max(kStatisticRounding, 2 * a.unit);
-  const double bound = unit * std::log2(a.elements + 2) * std::max(a.norm, b.norm);
-  return std::fabs(a.norm - b.norm) <= bound &&
-         std::fabs(a.mean - b.mean) * std::sqrt(a.elements) <= bound;
+  const double norm = std::max(a.norm, b.norm);
+  const double mean = std::max(std::fabs(a.mean), std::fabs(b.mean));
+  const double unit = is_loaded ? kStatisticRounding : std::max(kStatisticRounding, 2 * a.unit);
+  const double sum = unit * std::log2(a.elements + 2) * norm;
+  // Of a coarse type the sum is rounded once, to the type.
+  const double rounded = is_loaded && IsCoarse(a.unit) ? 2 * a.unit : 0;
+  return std::fabs(a.norm - b.norm) <= sum + rounded * norm &&
+         (std::fabs(a.mean - b.mean) - rounded * mean) * std::sqrt(a.elements) <= sum;
 }
 
 // The results of a backward of a function are the gradients of its last node, whose number, order,
@@ -185,10 +192,14 @@ bool CauseSearch::WalkCall(const AlignedCall& call) {
   std::vector<Pair>& pairs = pairs_;
   has_numbers_ = false;
   deferred_ = nullptr;
+  reshaped_ = nullptr;
   crossed_ = false;
   MeasureRows(call, &pairs);
-  if (std::find(crossed_names_.begin(), crossed_names_.end(), NameOf(target_, call.target)) !=
-      crossed_names_.end()) {  // of two calls
+  const auto is_among = [](const std::vector<std::string>& names, std::string_view name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  if (is_among(crossed_names_, NameOf(target_, call.target)) ||
+      is_among(crossed_golden_names_, NameOf(golden_, call.golden))) {  // of two calls
     std::for_each(pairs.begin(), pairs.end(), [this](const Pair& pair) { LeaveOut(pair); });
     return false;
   }
@@ -216,12 +227,7 @@ bool CauseSearch::WalkCall(const AlignedCall& call) {
       }
     }
   }
-  if (deferred_ != nullptr && noted_.empty()) {
-    noted_ = Concat(deferred_->target->name,
-                    " differs: ", ValueText(deferred_->target, comparison_.mode), " against ",
-                    ValueText(deferred_->golden, comparison_.mode),
-                    "; the results differ by no more than rounding");
-  }
+  NoteDeferred(call, pairs);
   ++calls_;
   if (computed && gap_begin_ != gap_end_) ++since_gap_;
   return false;

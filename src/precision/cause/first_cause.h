@@ -63,6 +63,9 @@ struct FirstCause {
   std::string largest_place;
   double largest_share = 0;  // of what rounding explains, that a difference has used
   std::string share_place;
+  // A number that a call got and that differs, while no recorded result shows it: "PLACE: 0.9
+  // against 0.1". Empty: none.
+  std::string unseen_argument;
   std::vector<JudgedRow> judged;  // in order of the walk, which ends at the finding
 
   bool IsFinding() const { return kind > CauseKind::kRounding; }

@@ -23,6 +23,12 @@ constexpr double kLargestCarried = 0.05;
 constexpr double kScalarRounding = 16 * 0x1p-24;
 constexpr double kScalarGrowth = 8;
 
+// In units of the largest gradient's last digit, what is left in one that is zero but for rounding:
+// of a bias in front of a norm, or of the keys' bias in front of a softmax, all terms cancel.
+// Coarse types round results alone.
+constexpr double kCancelled = 2;
+constexpr double kCoarseCancelled = 0.25;
+
 std::string BackwardNameOf(std::string_view forward) {
   return Concat(forward.substr(0, forward.rfind('.')), ".backward");
 }
@@ -45,6 +51,11 @@ bool IsVectorOfParameters(const DumpRow& row, std::span<const DumpRow> rows) {
 
 }  // namespace
 
+constexpr std::string_view kComputed =
+    "the program computed this value (a gradient is asked of it), and no recorded call gave it: "
+    "code "
+    "between the calls before and this one";
+
 // A weight that differs, in a step behind one whose gradients agree: made so by the optimizer.
 constexpr std::string_view kByOptimizer =
     "the step before agrees, gradients included: the optimizer made other weights of them";
@@ -61,7 +72,7 @@ bool CauseSearch::JudgeParameter(const AlignedCall& call, const Pair& pair) {
       Pass(relative, *pair.target);
       return false;
     }
-    if (OnlyStatisticsRound(*pair.target, *pair.golden)) {
+    if (OnlyStatisticsRound(*pair.target, *pair.golden, !options_.follows_agreement)) {
       Remember(pair, difference.length, difference.length);
       return false;
     }
@@ -77,8 +88,24 @@ bool CauseSearch::JudgeParameter(const AlignedCall& call, const Pair& pair) {
   if (!other.empty()) why += Concat("; it has the values of the golden run's ", other);
   const bool by_optimizer =
       options_.follows_agreement && other.empty() && difference.gap == Gap::kNumbers;
+  if (by_optimizer && ReportUpdate(call, pair)) return true;
   Report(by_optimizer ? CauseKind::kOptimizer : CauseKind::kWeight, call, &pair, std::move(why));
   if (by_optimizer) out_.evidence.emplace_back(kByOptimizer);
+  return true;
+}
+
+// A buffer that the call itself updates, as running statistics, by a number that differs: that call
+// made it so in the step before.
+bool CauseSearch::ReportUpdate(const AlignedCall& call, const Pair& buffer) {
+  if (!IsUpdatedPlace(*buffer.target, NameOf(target_, call.target))) return false;
+  const auto number = std::find_if(pairs_.begin(), pairs_.end(), [](const Pair& pair) {
+    return pair.target->section == Section::kInput && pair.target->kind != LeafKind::kTensor &&
+           pair.difference.gap == Gap::kNumbers;
+  });
+  if (number == pairs_.end()) return false;
+  Report(CauseKind::kArgument, call, &*number,
+         Concat("the call updates ", buffer.target->name,
+                " by it, which agreed in the step before and differs now"));
   return true;
 }
 
@@ -150,6 +177,45 @@ std::string CauseSearch::InsideOf(const AlignedCall& call) {
   return {};
 }
 
+// A vector along the last axis of what the module got. Code that records no call (casts, views)
+// makes such a thing of a weight or buffer of the module, and not of its inputs.
+bool CauseSearch::IsVectorInside(std::string_view module, const Pair& pair) {
+  const Operand own = OperandOf(*pair.golden);
+  if (!own.is_floating || own.elements < 2 || own.elements != own.last_axis) return false;
+  const auto rows = RowsOf(golden_, golden_origins_.Find(module));
+  return std::ranges::any_of(rows, [&](const DumpRow& row) {
+    const Operand with = OperandOf(row);
+    return row.section == Section::kInput && with.is_floating && with.last_axis == own.last_axis &&
+           with.elements > own.elements;
+  });
+}
+
+// The golden run takes here what a call of both runs gave, and the target takes something else:
+// between the two, code that records no call has changed it.
+bool CauseSearch::ReportChangedBehind(const AlignedCall& call, const Pair& pair, int32_t giver) {
+  const Operand operand = OperandOf(*pair.golden);
+  const bool is_constant = operand.max_abs * std::sqrt(operand.elements) <= operand.norm;
+  if (giver == kNoCall || !operand.is_floating || operand.elements < 2 || is_constant) return false;
+  const auto both = std::ranges::find_if(alignment_.calls, [giver](const AlignedCall& other) {
+    return other.golden == giver && other.target != kNoCall;
+  });
+  if (both == alignment_.calls.end()) return false;
+  Report(CauseKind::kOperator, call, &pair,
+         Concat("the golden run takes what ", NameOf(golden_, giver), " gave; in the target ",
+                NameOf(target_, both->target),
+                " gave the same, and code that records no call changed it"));
+  return true;
+}
+
+// Inputs of a program ask for no gradient: behind the first call, what does so was computed.
+bool CauseSearch::IsComputed(const AlignedCall& call, const Pair& pair) const {
+  const auto asks = [](const DumpRow& row) {
+    return row.requires_grad == "True" && OperandOf(row).elements > 1;
+  };
+  return calls_ > 0 && pair.target->section == Section::kInput && asks(*pair.target) &&
+         asks(*pair.golden) && NameOf(target_, call.target).ends_with(kForwardPart);
+}
+
 // A value that differs, and that no call before gave so: who made it?
 bool CauseSearch::JudgeOrigin(const AlignedCall& call, const Pair& pair) {
   const int32_t ours = target_origins_.Producer(*pair.target, call.target);
@@ -167,8 +233,15 @@ bool CauseSearch::JudgeOrigin(const AlignedCall& call, const Pair& pair) {
   }
   if (since_gap_ < kGapReach && ReportGap(call)) return true;
   const std::string inside = InsideOf(call);
+  if (inside.empty() && ReportChangedBehind(call, pair, theirs)) return true;
   if (!inside.empty()) {
     out_.module = inside;
+    if (IsVectorInside(inside, pair)) {
+      Report(CauseKind::kWeight, call, &pair,
+             Concat("a vector that no call gave, in ", inside,
+                    ", whose own inputs agree: a weight or buffer of it"));
+      return true;
+    }
     Report(CauseKind::kOperator, call, &pair,
            Concat("computed in ", inside, " by code that records no call; its own inputs agree"));
     // For example outputs of linear layers that the module has cut in parts.
@@ -181,6 +254,10 @@ bool CauseSearch::JudgeOrigin(const AlignedCall& call, const Pair& pair) {
         ExplainedByTf32(numbers, operand, pair.difference.length)) {
       out_.evidence.emplace_back(kTf32Text);
     }
+    return true;
+  }
+  if (IsComputed(call, pair)) {
+    Report(CauseKind::kOperator, call, &pair, std::string(kComputed));
     return true;
   }
   const std::string_view why =
@@ -237,6 +314,41 @@ bool CauseSearch::JudgeArgument(const Pair& pair) {
   return false;
 }
 
+// Clipping and the optimizer: what follows the last call of a backward.
+bool CauseSearch::IsBehindBackward(int32_t golden_call) {
+  if (last_backward_ == kUnknownCall) {
+    last_backward_ = kNoCall;
+    const auto all = static_cast<int32_t>(golden_.apis().size());
+    for (int32_t i = 0; i < all; ++i) {
+      const std::string_view api = NameOf(golden_, i);
+      const bool is_backward = api.find(".backward") != std::string_view::npos ||
+                               api.find(".parameters_grad") != std::string_view::npos;
+      if (is_backward) last_backward_ = i;
+    }
+  }
+  return last_backward_ != kNoCall && golden_call > last_backward_;
+}
+
+// The length of the golden run's largest gradient of a parameter, as far as its calls show
+// gradients by themselves; 0: they do not.
+double CauseSearch::LargestGradient() {
+  if (largest_gradient_ >= 0) return largest_gradient_;
+  largest_gradient_ = 0;
+  for (const DumpRow& row : golden_.rows()) {
+    const std::string_view api = golden_.apis()[row.api].name;
+    const bool is_gradient =
+        row.section == Section::kParametersGrad ||
+        (row.section == Section::kInput && api.find("_norm.") != std::string_view::npos &&
+         IsBehindBackward(static_cast<int32_t>(row.api)));
+    if (is_gradient) largest_gradient_ = std::max(largest_gradient_, OperandOf(row).norm);
+  }
+  return largest_gradient_;
+}
+
+double CauseSearch::GradientNoise() {
+  return (IsCoarse(coarsest_) ? kCoarseCancelled : kCancelled) * coarsest_ * LargestGradient();
+}
+
 bool CauseSearch::PassesAsRounding(const AlignedCall& call, const Pair& pair) {
   const Operand operand = OperandOf(*pair.golden);
   if (!operand.is_tensor) {
@@ -245,10 +357,12 @@ bool CauseSearch::PassesAsRounding(const AlignedCall& call, const Pair& pair) {
   }
   // A gradient came through everything.
   const bool gradient =
-      operand.is_floating && IsOptimizerCall(NameOf(target_, call.target), construct_);
+      operand.is_floating &&
+      (IsOptimizerCall(NameOf(target_, call.target), construct_) || IsBehindBackward(call.golden));
   const double unit =
       std::max(UnitThrough(*pair.golden, call.golden), gradient ? coarsest_ : operand.unit);
-  const double explained = InputTolerance(operand, unit, background_);
+  const double explained =
+      InputTolerance(operand, unit, background_) + (gradient ? GradientNoise() : 0);
   if (pair.difference.length > explained) return false;
   const double relative = operand.norm != 0 ? pair.difference.length / operand.norm : 0;
   Remember(pair, pair.difference.length, explained);
@@ -256,8 +370,60 @@ bool CauseSearch::PassesAsRounding(const AlignedCall& call, const Pair& pair) {
   return true;
 }
 
+// The same numbers in another shape: no difference as long as the results are the same.
+bool CauseSearch::IsReshaped(const Pair& pair) const {
+  const Operand ours = OperandOf(*pair.target);
+  const Operand theirs = OperandOf(*pair.golden);
+  if (ours.elements != theirs.elements || ours.elements < 2 || ours.unit != theirs.unit ||
+      DtypeFamily(pair.target->dtype) != DtypeFamily(pair.golden->dtype)) {
+    return false;
+  }
+  DumpRow flat = *pair.target;
+  flat.shape = pair.golden->shape;
+  const Difference difference = Measure(flat, *pair.golden, nullptr, comparison_.mode);
+  if (difference.gap == Gap::kNone) return true;
+  return difference.gap == Gap::kNumbers && theirs.is_floating &&
+         difference.length <= InputTolerance(theirs, theirs.unit, background_);
+}
+
+// Whether the target comes to the golden call's result a few calls later, as of a product that is
+// computed in pieces.
+bool CauseSearch::IsMadeInParts(const AlignedCall& call) const {
+  if (IsModuleName(NameOf(target_, call.target))) return false;
+  const auto theirs = RowsOf(golden_, call.golden);
+  const auto result = std::ranges::find_if(theirs, [](const DumpRow& row) {
+    return row.section == Section::kOutput && row.kind == LeafKind::kTensor;
+  });
+  if (result == theirs.end()) return false;
+  const Operand operand = OperandOf(*result);
+  const auto all = static_cast<int32_t>(target_.apis().size());
+  for (int32_t i = call.target + 1; i < std::min(all, call.target + kGapReach); ++i) {
+    for (const DumpRow& row : RowsOf(target_, i)) {
+      // Joined by code that records no call, it first shows where the next call gets it.
+      if (row.kind != LeafKind::kTensor) continue;
+      const Difference difference = Measure(row, *result, nullptr, comparison_.mode);
+      if (difference.gap == Gap::kNone) return true;
+      if (difference.gap == Gap::kNumbers && operand.is_floating &&
+          difference.length <= InputTolerance(operand, operand.unit, background_)) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
 bool CauseSearch::JudgeTypeOrShape(const AlignedCall& call, const Pair& pair) {
   const bool type = pair.difference.gap == Gap::kDtype;
+  if (!type && IsReshaped(pair)) {
+    if (reshaped_ == nullptr) reshaped_ = &pair;
+    return false;
+  }
+  if (!type && IsMadeInParts(call)) {
+    crossed_ = true;
+    crossed_golden_names_.push_back(BackwardNameOf(NameOf(golden_, call.golden)));
+    LeaveOut(pair);
+    return false;
+  }
   if (since_gap_ < kGapReach && !type && ReportGap(call)) return true;
   Report(type ? CauseKind::kDtype : CauseKind::kShape, call, &pair,
          "no earlier call differs in this");
@@ -286,7 +452,11 @@ bool CauseSearch::JudgeInput(const AlignedCall& call, const Pair& pair) {
   if (IsParameterByItself(call, pair)) return JudgeParameter(call, pair);
   if (IsFromOutside(call, pair)) {
     if (since_gap_ < kGapReach && ReportGap(call)) return true;
-    Report(CauseKind::kInput, call, &pair, "no earlier recorded call produced this value");
+    if (IsComputed(call, pair)) {
+      Report(CauseKind::kOperator, call, &pair, std::string(kComputed));
+    } else {
+      Report(CauseKind::kInput, call, &pair, "no earlier recorded call produced this value");
+    }
     if (gap == Gap::kNumbers && MeasureStatisticsOnly(*pair.target, *pair.golden) == Gap::kNone) {
       out_.evidence.emplace_back(
           "the checksums differ and the statistics do not: another order of the same numbers "

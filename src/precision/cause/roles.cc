@@ -90,6 +90,15 @@ bool IsOverwrittenPlace(const DumpRow& row, std::string_view api) {
   });
 }
 
+bool IsUpdatedPlace(const DumpRow& row, std::string_view api) {
+  if (row.section != Section::kInput || row.kind != LeafKind::kTensor) return false;
+  const std::string_view operation = OperatorOf(api);
+  if (operation != "batch_norm" && operation != "instance_norm") return false;
+  const std::string_view part = PartOf(row, api);
+  return part == ".input.1" || part == ".input.2" || part == ".input.running_mean" ||
+         part == ".input.running_var";
+}
+
 bool IsUninitialisedApi(std::string_view api) {
   const std::string_view operation = OperatorOf(api);
   return operation.starts_with("empty") || operation.starts_with("new_empty");

@@ -21,6 +21,9 @@ bool IsParameterPlace(const DumpRow& row, std::string_view api);
 // receives and gathers. What lies in it before has no meaning.
 bool IsOverwrittenPlace(const DumpRow& row, std::string_view api);
 
+// A buffer that the call reads and updates: the running statistics of a batch or instance norm.
+bool IsUpdatedPlace(const DumpRow& row, std::string_view api);
+
 // The call gives memory as it was found, or only fills it.
 bool IsUninitialisedApi(std::string_view api);
 

@@ -318,6 +318,8 @@ bool ExplainedByTf32(const CallNumbers& call, const Operand& output, double leng
   return relative > kTf32 / 100 && relative < 10 * kTf32;
 }
 
+bool IsCoarse(double unit) { return unit >= kCoarse; }
+
 double InputTolerance(const Operand& input, double unit, double relative) {
   const bool coarse = unit >= kCoarse;
   const double rounding = coarse ? kCoarseSpread * 4 * unit : kSpread * 4 * unit;

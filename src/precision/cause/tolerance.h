@@ -44,6 +44,9 @@
 
 namespace sonde::precision {
 
+// Whether a type of this unit roundoff is coarse: float16 and less.
+bool IsCoarse(double unit);
+
 enum class Family : uint8_t {
   kCopy,         // moves values: views, gathers, embeddings, dropout of given mask
   kElementwise,  // one operation an element

@@ -86,6 +86,7 @@ std::string AgreementText(const std::vector<PairFinding>& pairs) {
   uint64_t unreadable = 0;
   size_t failed = 0;
   const PairFinding* largest = nullptr;
+  const PairFinding* argument = nullptr;
   for (const PairFinding& pair : pairs) {
     if (!pair.is_compared) {
       ++failed;
@@ -96,9 +97,14 @@ std::string AgreementText(const std::vector<PairFinding>& pairs) {
         pair.cause.kind == CauseKind::kRounding &&
         (largest == nullptr || pair.cause.largest_share > largest->cause.largest_share);
     if (more) largest = &pair;
+    if (argument == nullptr && !pair.cause.unseen_argument.empty()) argument = &pair;
   }
   std::string out = largest == nullptr ? "none: all compared values are equal"
                                        : "none: nothing but rounding differs";
+  if (argument != nullptr) {
+    out += Concat("; an argument differs, which no result shows: ", argument->cause.unseen_argument,
+                  argument->source.empty() ? "" : Concat(" (", argument->source, ")"));
+  }
   if (unreadable > 0)
     out += Concat("; ", base::CountOf(unreadable, "value was", "values were"), " not compared");
   if (failed > 0) out += Concat("; ", base::CountOf(failed, "pair"), " could not be compared");
