@@ -82,13 +82,15 @@ def is_gradient(name):
 
 
 @all_of_its_kind
-@pytest.mark.parametrize("mode", ["graph_train", "jit_train"])
-def test_training_agrees(mode, dumped, compare):
+def test_training_agrees(dumped, compare):
     """Values of the forward pass, and what is joined of the backward pass."""
-    done, found = compare(dumped(mode, "mix", "tensor"), dumped("train", "mix", "statistics"))
+    done, found = compare(
+        dumped("graph_train", "mix", "tensor"), dumped("train", "mix", "statistics")
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     numbers = {name: (float(row["Max diff"]), abs(float(row["Bench max"])))
-               for name, row in found.items() if is_number(row["Max diff"])}  # fmt: skip
+               for name, row in found.items()
+               if is_number(row["Max diff"]) and is_number(row["Bench max"])}  # fmt: skip
     forward = [diff for name, (diff, _) in numbers.items()
                if ".output" in name and not is_gradient(name)]  # fmt: skip
     assert len(forward) > 40 and max(map(abs, forward)) < 1e-5
@@ -109,10 +111,15 @@ def test_a_wrong_gradient_is_named(dumped, compare, tmp_path):
     change_everywhere(folder, numpy.load(path))
     done, found = compare(graph, dumped("train", "mix", "statistics"))
     assert done.returncode == 0, done.stdout + done.stderr
-    wrong = [name for name, row in found.items() if is_number(row["Max diff"])
-             and abs(float(row["Max diff"])) > 0.1 * abs(float(row["Bench max"]))]  # fmt: skip
+    wrong = [
+        name
+        for name, row in found.items()
+        if is_number(row["Max diff"])
+        and is_number(row["Bench max"])
+        and abs(float(row["Max diff"])) > 0.1 * abs(float(row["Bench max"]))
+    ]
     assert "Functional.sigmoid.0.backward.output.0" in wrong
-    assert "Cell.layers.0.up.Dense.backward.0.input.0" in wrong
+    assert any(name.endswith("layers.0.up.Dense.backward.0.input.0") for name in wrong)
     assert all(is_gradient(name) for name in wrong)
     assert not [name for name in wrong if "parameters_grad" in name]
 

@@ -206,6 +206,7 @@ class KernelFinder {
     for (const auto& [scope, calls] : by_scope_) {
       const auto [name, number] = SplitNumber(scope);
       if (!known.contains(scope)) lone_kernels[name].insert(number);
+      if (calls.size() == 1) alike_[name].push_back(calls.front());
     }
     for (const std::string& scope : known) {
       const auto [name, number] = SplitNumber(scope);
@@ -224,12 +225,8 @@ class KernelFinder {
 
   // Kernels of the same name with any number, each of which ran once.
   std::vector<const KernelCall*> Alike(const std::string& scope) const {
-    std::vector<const KernelCall*> out;
-    const std::string name = SplitNumber(scope).first;
-    for (const auto& [other, calls] : by_scope_) {
-      if (calls.size() == 1 && SplitNumber(other).first == name) out.push_back(calls.front());
-    }
-    return out;
+    const auto found = alike_.find(SplitNumber(scope).first);
+    return found == alike_.end() ? std::vector<const KernelCall*>() : found->second;
   }
 
   // Null: none, or one that ran more than once.
@@ -241,7 +238,27 @@ class KernelFinder {
 
  private:
   std::unordered_map<std::string, std::vector<const KernelCall*>> by_scope_;
+  std::unordered_map<std::string, std::vector<const KernelCall*>> alike_;
   std::unordered_map<std::string, std::string> renumbered_;
+};
+
+// Whether tensors of kernels are one value, with a number for each value.
+class SameValues {
+ public:
+  explicit SameValues(const KernelFlow& flow) {
+    std::unordered_map<std::string, size_t> numbers;
+    for (const KernelCall& call : flow.calls) {
+      for (const KernelTensor& tensor : call.tensors) {
+        numbers_[&tensor] = numbers.emplace(KeyOfValue(tensor), numbers.size()).first->second;
+      }
+    }
+  }
+  bool Are(const KernelTensor& a, const KernelTensor& b) const {
+    return numbers_.at(&a) == numbers_.at(&b);
+  }
+
+ private:
+  std::unordered_map<const KernelTensor*, size_t> numbers_;
 };
 
 // Kernels that the compiler expanded have other numbers in the graph, in no order: of those alike
@@ -249,8 +266,8 @@ class KernelFinder {
 class ExpandedKernels {
  public:
   ExpandedKernels(const KernelFinder& finder, const std::vector<std::string>& scopes,
-                  GradientGraph* graph)
-      : graph_(*graph) {
+                  const SameValues& values, GradientGraph* graph)
+      : values_(values), graph_(*graph) {
     for (size_t i = 0; i < graph->size(); ++i) {
       if (graph_[i].expanded.empty()) continue;
       std::vector<const KernelCall*> alike = finder.Alike(scopes[i]);
@@ -295,7 +312,7 @@ class ExpandedKernels {
       const KernelTensor* given = OutputOf(graph_, argument.value);
       const KernelTensor* taken = InputOf(graph_[taker], argument);
       if (given == nullptr || taken == nullptr) return;
-      ++(KeyOfValue(*given) == KeyOfValue(*taken) ? same : others);
+      ++(values_.Are(*given, *taken) ? same : others);
     };
     for (const NodeArgument& argument : graph_[node].arguments) count(node, argument);
     for (const size_t user : graph_[node].users) {
@@ -306,19 +323,19 @@ class ExpandedKernels {
     return same > 0 && others == 0;
   }
 
+  const SameValues& values_;
   GradientGraph& graph_;
   std::map<size_t, std::vector<const KernelCall*>> open_;
   std::set<const KernelCall*> taken_;
 };
 
-void DropWrongKernels(GradientGraph* graph) {
+void DropWrongKernels(const SameValues& values, GradientGraph* graph) {
   std::set<size_t> wrong;
   for (size_t i = 0; i < graph->size(); ++i) {
     for (const NodeArgument& argument : (*graph)[i].arguments) {
       const KernelTensor* given = OutputOf(*graph, argument.value);
       const KernelTensor* taken = InputOf((*graph)[i], argument);
-      if (given == nullptr || taken == nullptr || KeyOfValue(*given) == KeyOfValue(*taken))
-        continue;
+      if (given == nullptr || taken == nullptr || values.Are(*given, *taken)) continue;
       wrong.insert({i, argument.value.node});
     }
   }
@@ -335,8 +352,9 @@ GradientGraph ReadGradientGraph(const IrFile& file, const KernelFlow& flow) {
   for (size_t i = 0; i < out.size(); ++i) {
     if (!out[i].IsParameter()) out[i].kernel = finder.Find(reader.scopes()[i]);
   }
-  ExpandedKernels(finder, reader.scopes(), &out).Assign();
-  DropWrongKernels(&out);
+  const SameValues values(flow);
+  ExpandedKernels(finder, reader.scopes(), values, &out).Assign();
+  DropWrongKernels(values, &out);
   return out;
 }
 

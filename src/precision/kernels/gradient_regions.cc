@@ -139,8 +139,10 @@ class RegionFinder {
         }
       }
       const std::vector<size_t>& users = graph_[node].users;
-      if (std::any_of(users.begin(), users.end(),
-                      [&](size_t user) { return !region->nodes.contains(user); })) {
+      // What none takes is what the graph returns.
+      if (users.empty() || std::any_of(users.begin(), users.end(), [&](size_t user) {
+            return !region->nodes.contains(user);
+          })) {
         region->results.push_back(node);
       }
     }

@@ -16,7 +16,7 @@ struct GradientRegion {
   size_t forward = 0;   // the node whose gradients these are
   NodeValue of_output;  // the gradient that flows in: that of its output
   std::set<size_t> nodes;
-  std::vector<size_t> results;  // of them: those that nodes outside take
+  std::vector<size_t> results;  // of them: those that nodes outside take, or that are returned
 };
 
 std::vector<GradientRegion> FindGradientRegions(const GradientGraph& graph);
