@@ -9,6 +9,7 @@
 
 #include "base/strings.h"
 #include "precision/compare/rules.h"
+#include "precision/kernels/run_values.h"
 
 namespace sonde::precision {
 namespace {
