@@ -1,15 +1,18 @@
 """What recording costs a MindSpore program on a CPU: Sonde beside MindSpore's CPU profiler.
 
-PyNative `add` of 4 elements, and the launch of a kernel in a compiled graph of 100 of them; CPU
-time of the process, which has several threads. Every variant in turn in one process; the table has
-the best and the median of the rounds, and what a variant costs more than nothing. Idle: attached,
-nothing recorded, against the functions of MindSpore's own. Only differences carry over to other
-machines.
+PyNative `add` of 4 elements, and the launch of a kernel in a compiled graph of 100 of them;
+processor time of the process, which has several threads. Every variant in
+turn in one process; the table has the best and the median of the rounds, what a variant costs more
+than the idle round before it (the median of these differences), and its ratio to that round. Idle:
+attached, nothing recorded; "before attaching" are MindSpore's own functions, all rounds first, and
+so have no round before them. Only differences and ratios carry over to other machines; the load is
+printed, since other processes on the processors lengthen all of them.
 
 Usage: bench.py [ROUNDS]
 """
 
 import contextlib
+import os
 import shutil
 import statistics
 import sys
@@ -114,7 +117,8 @@ def main(rounds):
     plain = {name: measure(work, {"plain": contextlib.nullcontext}, rounds)["plain"]
              for name, work in works.items()}  # fmt: skip
     sonde = Sonde()
-    print(f"{'':20}{'variant':22}{'best us':>9}{'median us':>11}{'more (best)':>13}")
+    print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors, {rounds} rounds")
+    print(f"{'':20}{'variant':22}{'best us':>9}{'median us':>11}{'more us':>10}{'ratio':>8}")
     for name, work in works.items():
         variants = {
             "idle": contextlib.nullcontext,
@@ -122,11 +126,12 @@ def main(rounds):
             "MindSpore's profiler": theirs,
         }
         found = {"before attaching": plain[name], **measure(work, variants, rounds)}
-        least = min(found["idle"])
         for variant, times in found.items():
-            more = min(times) - least
+            pairs = list(zip(times, found["idle"]))
+            more = statistics.median(each - idle for each, idle in pairs)
+            ratio = statistics.median(each / idle for each, idle in pairs)
             middle = statistics.median(times)
-            print(f"{name:20}{variant:22}{min(times):9.3f}{middle:11.3f}{more:+13.3f}")
+            print(f"{name:20}{variant:22}{min(times):9.3f}{middle:11.3f}{more:+10.3f}{ratio:8.3f}")
         with sonde.recording():
             calls = work()
         print(f"{'':20}{sonde.records / calls:.1f} records a call")

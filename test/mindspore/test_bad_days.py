@@ -87,6 +87,23 @@ def test_variables_of_the_user_stay(ended):
     assert "MS_DEV_SAVE_GRAPHS None" in done.stdout
 
 
+@all_of_its_kind
+def test_a_program_that_is_killed_keeps_its_shapes(ended, rows, tmp_path):
+    """And the next one removes the folder of graphs that it left behind."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    words = ("--profile-record-shapes",)
+    variables = {"SONDE_PROFILE_ANALYSE": "0", "TMPDIR": str(folder)}
+    done, (span,) = ended("killed", *words, **variables)
+    assert done.returncode in (-9, 137), done.stderr
+    assert launches(rows, span) > 30
+    assert rows(span, "SELECT name FROM device_task WHERE input_types IS NULL") == []
+    assert len(list(folder.glob("sonde_graphs_*"))) == 1
+    done, _ = ended("environment", *words, **variables)
+    assert done.returncode == 0, done.stderr
+    assert not list(folder.glob("sonde_graphs_*"))
+
+
 @pytest.fixture(name="packages_of_torch")
 def find_torch():
     """The folder of packages in which torch lies: that of another interpreter."""

@@ -77,14 +77,60 @@ def is_number(text):
     return True
 
 
+def is_gradient(name):
+    return ".backward" in name or ".parameters_grad" in name
+
+
 @all_of_its_kind
-def test_training_agrees_in_the_forward_pass(dumped, compare):
-    graph = dumped("graph_train", "mix", "tensor")
+def test_training_agrees(dumped, compare):
+    """Values of the forward pass, and what is joined of the backward pass."""
+    done, found = compare(
+        dumped("graph_train", "mix", "tensor"), dumped("train", "mix", "statistics")
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    numbers = {name: (float(row["Max diff"]), abs(float(row["Bench max"])))
+               for name, row in found.items()
+               if is_number(row["Max diff"]) and is_number(row["Bench max"])}  # fmt: skip
+    forward = [diff for name, (diff, _) in numbers.items()
+               if ".output" in name and not is_gradient(name)]  # fmt: skip
+    assert len(forward) > 40 and max(map(abs, forward)) < 1e-5
+    wrong = {name: pair for name, pair in numbers.items()
+             if is_gradient(name) and abs(pair[0]) > 1e-3 * pair[1]}  # fmt: skip
+    assert wrong == {}
+    assert len([name for name in numbers if is_gradient(name)]) > 120
+    of_parameters = {name for name in numbers if ".parameters_grad" in name}
+    assert len(of_parameters) == 14  # all of them
+
+
+@all_of_its_kind
+def test_a_wrong_gradient_is_named(dumped, compare, tmp_path):
+    graph = tmp_path / "graph"
+    shutil.copytree(dumped("graph_train", "mix", "tensor"), graph)
+    (folder,) = graph.glob("rank_0/Net/*/0")
+    (path,) = folder.glob("SigmoidGrad.*.output.0*.npy")
+    change_everywhere(folder, numpy.load(path))
     done, found = compare(graph, dumped("train", "mix", "statistics"))
     assert done.returncode == 0, done.stdout + done.stderr
-    outputs = {name: float(row["Max diff"]) for name, row in found.items()
-               if ".output" in name and is_number(row["Max diff"])}  # fmt: skip
-    assert len(outputs) > 40 and max(map(abs, outputs.values())) < 1e-5
+    wrong = [
+        name
+        for name, row in found.items()
+        if is_number(row["Max diff"])
+        and is_number(row["Bench max"])
+        and abs(float(row["Max diff"])) > 0.1 * abs(float(row["Bench max"]))
+    ]
+    assert "Functional.sigmoid.0.backward.output.0" in wrong
+    assert any(name.endswith("layers.0.up.Dense.backward.0.input.0") for name in wrong)
+    assert all(is_gradient(name) for name in wrong)
+    assert not [name for name in wrong if "parameters_grad" in name]
+
+
+def change_everywhere(folder, right):
+    """The value where it is given and where it is taken."""
+    for each in folder.glob("*.Float32.npy"):
+        values = numpy.load(each)
+        if values.size == right.size and (values.ravel() == right.ravel()).all():
+            each.chmod(0o600)
+            numpy.save(each, values * numpy.float32(1.5))
 
 
 def test_a_wrong_kernel_is_named(dumped, compare, tmp_path):
@@ -93,12 +139,7 @@ def test_a_wrong_kernel_is_named(dumped, compare, tmp_path):
     shutil.copytree(dumped("graph", "mix", "tensor"), graph)
     (folder,) = graph.glob("rank_0/Net/*/0")
     (path,) = folder.glob("Sigmoid.Default_layers-CellList_0-Block_Sigmoid-op0*.output.0*.npy")
-    right = numpy.load(path)
-    for each in folder.glob("*.Float32.npy"):
-        values = numpy.load(each)
-        if values.size == right.size and (values.ravel() == right.ravel()).all():
-            each.chmod(0o600)
-            numpy.save(each, values * numpy.float32(1.5))
+    change_everywhere(folder, numpy.load(path))
     done, _ = compare(graph, dumped("pynative", "mix", "statistics"), "--fail-if",
                       "first_difference")  # fmt: skip
     assert done.returncode == 3, done.stdout + done.stderr

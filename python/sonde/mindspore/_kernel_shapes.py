@@ -5,10 +5,11 @@ the graph that it has compiled as text (``trace_code_graph_<n>``). ``ask`` has i
 everything that is compiled from then on, into a folder of ours, unless the program or its user
 asked for graphs already: then theirs are read. MindSpore's own runtime profiler writes into that
 folder, too: where it is switched on nothing is asked for, and its files lie where they always do.
-``tables`` gives what the files hold as metadata
-(``src/capture/mindspore_types.h``).
+``tables`` gives what the files hold as metadata (``src/capture/mindspore_types.h``); a ``Watcher``
+writes it while a capture goes on, so that it is not lost when the process is killed. The folder of
+a process that was killed is removed by the next one that asks.
 
-Threads: those that start and stop captures, one at a time.
+Threads: any.
 """
 
 import atexit
@@ -16,8 +17,11 @@ import os
 import re
 import shutil
 import tempfile
+import threading
 from pathlib import Path
-from typing import Any, Optional
+from typing import Any, Callable, Optional
+
+from sonde._new_file import create_new
 
 METADATA = "kernel_shapes:"
 _SWITCH, _FOLDER, _PASSES = (
@@ -29,18 +33,37 @@ _RUNTIME_PROFILER = "MS_ENABLE_RUNTIME_PROFILER"
 # Names our folder for the processes that this one starts: they inherit what is set here.
 _OURS = "SONDE_SAVED_GRAPHS"
 _GRAPHS = "trace_code_graph"
+_PREFIX = "sonde_graphs_"
+# In each folder of ours, as _owner_text() has it.
+_OWNER_FILE = ".owner"
+_PERIOD_S = 1.0
 
 # "<Float32xDefaultFormat[const vector]{2, 8}>", in older releases with [2, 8].
 _VALUE = re.compile(r"<([A-Za-z]+\d*)x(\w+)\[const vector\][\[{]([-\d, ]*)[\]}]>")
 _TYPES = re.compile(r"^ +: \((.*)\) -> \((.*)\)$")
 _SCOPE = re.compile(r"^ +# Fullname with scope: \((.*)\)$")
 
+_lock = threading.Lock()
 _owner: Optional[int] = None
 _tables: "dict[str, tuple[int, dict[str, Any]]]" = {}  # by path: its size, and what it holds
 
 
+def _renew_lock() -> None:
+    global _lock
+    _lock = threading.Lock()
+
+
+# The watcher may hold it while another thread forks.
+os.register_at_fork(after_in_child=_renew_lock)
+
+
 def ask() -> None:
-    """Has MindSpore write the graphs that it compiles from now on."""
+    """Has MindSpore write the graphs that it compiles from now on. Raises ``OSError``."""
+    with _lock:
+        _ask()
+
+
+def _ask() -> None:
     global _owner
     if _owner == os.getpid():
         return
@@ -50,7 +73,11 @@ def ask() -> None:
         return
     if is_theirs and (ours is None or os.environ.get(_FOLDER) != ours):
         return
-    folder = tempfile.mkdtemp(prefix="sonde_graphs_")
+    remove_abandoned(tempfile.gettempdir())
+    folder = tempfile.mkdtemp(prefix=_PREFIX)
+    owner = os.path.join(folder, _OWNER_FILE)
+    with open(owner, "w", encoding="utf-8", opener=create_new) as file:
+        file.write(_owner_text(os.getpid()))
     os.environ.update({_SWITCH: "1", _FOLDER: folder, _PASSES: _GRAPHS, _OURS: folder})
     _owner = os.getpid()
     atexit.register(_remove, folder, _owner)
@@ -61,8 +88,69 @@ def _remove(folder: str, owner: int) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def _owner_text(pid: int) -> str:
+    """Names a process, unlike any other of this machine since it was started: its number, when it
+    began, and where such numbers count. Empty: it has ended."""
+    try:
+        began = Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text("utf-8").strip()
+        return f"{pid} {began[19]} {os.readlink('/proc/self/ns/pid')} {boot}"
+    except (OSError, IndexError):
+        return ""
+
+
+def remove_abandoned(below: str) -> None:
+    """Removes folders of ours whose processes were killed. Those of other users, containers and
+    machines stay, and so do those that do not name their owner."""
+    for folder in Path(below).glob(_PREFIX + "*"):
+        try:
+            owner = (folder / _OWNER_FILE).read_text("utf-8")
+            is_mine = folder.lstat().st_uid == os.getuid() and not folder.is_symlink()
+            words = owner.split()
+            here = _owner_text(os.getpid()).split()
+            if not is_mine or len(words) != 4 or len(here) != 4 or words[2:] != here[2:]:
+                continue
+            if _owner_text(int(words[0])) != owner:
+                shutil.rmtree(folder, ignore_errors=True)
+        except (OSError, ValueError):
+            continue  # not ours, or another process removes it
+
+
+class Watcher:
+    """Hands each graph to ``write(key, table)`` within a second of its being written, on a thread
+    of its own."""
+
+    def __init__(self, write: "Callable[[str, Any], None]") -> None:
+        self._write = write
+        self._written: dict[str, Any] = {}
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="sonde-graphs", daemon=True)
+
+    def start(self) -> None:
+        """What is there already counts as written."""
+        self._written = tables()
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Nothing is written afterwards."""
+        self._stop.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while not self._stop.wait(_PERIOD_S):
+            for key, table in tables().items():
+                if self._written.get(key) is not table:
+                    self._written[key] = table
+                    self._write(key, table)
+
+
 def tables() -> "dict[str, Any]":
-    """Metadata for each graph that was written so far."""
+    """Metadata for each graph that was written so far; what did not change is the same object."""
+    with _lock:
+        return _read_tables()
+
+
+def _read_tables() -> "dict[str, Any]":
     folder = os.environ.get(_FOLDER)
     if not folder or not os.path.isdir(folder):
         return {}

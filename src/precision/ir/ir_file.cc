@@ -48,6 +48,16 @@ size_t EndOfBracket(std::string_view text, size_t begin) {
   return std::string_view::npos;
 }
 
+// The text in quotes behind a key that is a whole word; empty: none.
+std::string_view QuotedBehind(std::string_view text, std::string_view key) {
+  size_t at = text.find(key);
+  while (at != std::string_view::npos && at > 0 && text[at - 1] == '_') at = text.find(key, at + 1);
+  if (at == std::string_view::npos) return {};
+  text.remove_prefix(at + key.size());
+  const size_t end = text.starts_with('"') ? text.find('"', 1) : std::string_view::npos;
+  return end == std::string_view::npos ? std::string_view() : text.substr(1, end - 1);
+}
+
 struct Place {
   std::string file;
   int32_t line = 0;
@@ -154,7 +164,16 @@ class Parser {
     if (node.op.starts_with('%') || node.op.starts_with("call ")) node.op = "call";
     const size_t end = EndOfBracket(call, open);
     node.inputs = call.substr(open + 1, end == std::string_view::npos ? end : end - open - 1);
+    if (end != std::string_view::npos) TakeCallIds(node, call.substr(end));
     out_.nodes.push_back(std::move(node));
+  }
+
+  // ... cnode_primal_attrs: {forward_node_name: "Mul_38922", forward_unique_id: "38922"}
+  static void TakeCallIds(IrNode& node, std::string_view attributes) {
+    node.unique_id = QuotedBehind(attributes, "unique_id: ");
+    node.forward_id = QuotedBehind(attributes, "forward_unique_id: ");
+    const std::string_view name = QuotedBehind(attributes, "forward_node_name: ");
+    node.forward_op = name.substr(0, name.rfind('_'));
   }
 
   static void TakeDetail(IrNode& node, std::string_view text) {

@@ -22,6 +22,9 @@ struct IrNode {
   std::string inputs;       // as they stand
   std::string types;        // "(...) -> (...)" of the host
   std::string scope;        // "Default/attn-Attention/MatMul-op0"
+  std::string unique_id;    // of a call of the program; empty: not given
+  std::string forward_id;   // of a gradient: the unique_id of the call that it is of
+  std::string forward_op;   // of that call: "MatMul"
   std::string file;         // of its source: the innermost line that is known
   int32_t line = 0;         // 0: unknown
   std::string source;       // its text

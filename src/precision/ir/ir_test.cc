@@ -32,12 +32,12 @@ Total number of cnodes: 4
 subgraph instance: main_1 : 0x1
 # In file /src/net.py:9~12, 4~38/    def construct(self, x):/
 subgraph @main_1() {
-  %0(y) = PrimFunc_MatMul(%para1_x, %para2_attn.weight, Bool(0)) {instance name: a} cnode_attrs: {k: Bool(1)}
+  %0(y) = PrimFunc_MatMul(%para1_x, %para2_attn.weight, Bool(0)) {instance name: a} cnode_attrs: {k: Bool(1)} cnode_primal_attrs: {unique_id: "71"}
       : (<Tensor[Float32], (2, 3)>) -> (<Tensor[Float32], (2, 3)>)
       # Fullname with scope: (Default/attn-Attention/MatMul-op0)
       # In file /src/net.py:10, 12~27/        y = self.attn(x)/
       # In file /v/site-packages/mindspore/nn/layer/basic.py:99, 8~9/        x = self.matmul(x, w)/<~~This line of code can be shared by multiple nodes, and may be duplicated./
-  %1(CNode_2$z) = %0[@other_3](%0)
+  %1(CNode_2$z) = %0[@other_3](%0) cnode_primal_attrs: {forward_node_name: "BiasAdd_7", forward_unique_id: "7"}
       : (<Tensor[Float32], (2, 3)>) -> (<Tensor[Float32], (2, 3)>)
       # Fullname with scope: (1)
   Return(%1) cnode_attrs: {checkpoint: Bool(1)}
@@ -71,7 +71,12 @@ TEST(IrFile, NodesHaveTypeScopeAndSource) {
   EXPECT_EQ(node.scope, "Default/attn-Attention/MatMul-op0");
   EXPECT_EQ(node.line, 99);
   EXPECT_EQ(node.user_source, "/src/net.py:10  y = self.attn(x)");
+  EXPECT_EQ(node.unique_id, "71");
+  EXPECT_EQ(node.forward_id, "");
   EXPECT_EQ(file->nodes[1].op, "call");
+  EXPECT_EQ(file->nodes[1].unique_id, "");
+  EXPECT_EQ(file->nodes[1].forward_id, "7");
+  EXPECT_EQ(file->nodes[1].forward_op, "BiasAdd");
   EXPECT_EQ(file->nodes[3].scope, "Default/Return-op1");
   EXPECT_EQ(file->nodes[3].user_source, "/src/net.py:12  return y");
 }

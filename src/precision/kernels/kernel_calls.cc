@@ -200,6 +200,24 @@ void AddJoined(const DumpFile& dump, const KernelJoin& join, bool is_tensors, Ca
   }
 }
 
+std::string JoinNote(const std::string& path, const KernelJoin& join, const KernelFlow& flow) {
+  std::string gradients;
+  if (join.gradients > 0) {
+    gradients = Concat(", and ", std::to_string(join.joined_gradients), " of ",
+                       base::CountOf(join.gradients, "gradient"));
+    if (flow.graphs.empty()) {
+      gradients +=
+          " (the graph that MindSpore writes beside the dump, rank_<N>/graphs, is missing)";
+    }
+  }
+  const bool all = join.joined == join.values && join.joined_gradients == join.gradients;
+  const std::string_view others =
+      all ? "" : "; the others are fused, renamed or not computed in the graph, and are left out";
+  return Concat(path, ": ", std::to_string(join.joined), " of ",
+                base::CountOf(join.values, "value is", "values are"), " joined with ",
+                base::CountOf(flow.calls.size(), "kernel"), gradients, others);
+}
+
 }  // namespace
 
 Status WriteKernelCalls(const KernelFlow& flow, const std::string& folder) {
@@ -255,13 +273,7 @@ Status WriteJoinedCalls(const KernelFlow& flow, const std::string& dump_folder,
                base::CountOf(flow.calls.size(), "kernel"),
                ": both must be of the same program, and construct.json must be there"));
   }
-  const std::string_view others =
-      join.joined == join.values ? ""
-                                 : "; the others are fused, renamed or not computed in the graph, "
-                                   "and are left out";
-  notes->push_back(Concat(dump.dump->path(), ": ", std::to_string(join.joined), " of ",
-                          base::CountOf(join.values, "value is", "values are"), " joined with ",
-                          base::CountOf(flow.calls.size(), "kernel"), others));
+  notes->push_back(JoinNote(dump.dump->path(), join, flow));
   const std::string_view task = is_tensors ? "tensor" : "statistics";
   const DumpFile& file = *dump.dump;
   CallsFolder kernels(folder, task, file.level(), file.framework());

@@ -24,12 +24,20 @@ using base::JoinPath;
 
 using ScopesByName = std::unordered_map<std::string, std::string>;
 
-// .../rank_0/<net>/<graph>/<step> -> .../rank_0/execution_order/ms_execution_order_graph_<graph>
-std::string OrderPath(const std::string& folder) {
+// .../rank_0/<net>/<graph>/<step> -> .../rank_0/<before><graph><behind>
+std::string PathBeside(const std::string& folder, std::string_view before,
+                       std::string_view behind) {
   const std::string graph(DirName(folder));
   const std::string rank(DirName(DirName(graph)));
-  return JoinPath(
-      rank, Concat("execution_order/ms_execution_order_graph_", base::BaseName(graph), ".csv"));
+  return JoinPath(rank, Concat(before, base::BaseName(graph), behind));
+}
+
+std::string OrderPath(const std::string& folder) {
+  return PathBeside(folder, "execution_order/ms_execution_order_graph_", ".csv");
+}
+
+std::string GraphPath(const std::string& folder) {
+  return PathBeside(folder, "graphs/ms_output_trace_code_graph_", ".ir");
 }
 
 Status AddScopes(const std::string& folder, bool needed, ScopesByName* scopes) {
@@ -169,10 +177,15 @@ Result<KernelFlow> ReadKernelFlow(const std::vector<std::string>& folders, bool 
   for (const std::string& each : folders) {
     SONDE_RETURN_IF_ERROR(AddScopes(each, needs_scopes, &scopes));
   }
+  std::vector<std::string> graphs;
+  for (const std::string& each : folders) {
+    if (base::PathExists(GraphPath(each))) graphs.push_back(GraphPath(each));
+  }
   std::stable_sort(folder.records.begin(), folder.records.end(),
                    [](const auto& a, const auto& b) { return a.time < b.time; });
   KernelFlow flow;
   flow.tensors = folder.tensors;
+  flow.graphs = std::move(graphs);
   std::vector<std::optional<KernelTensor>> tensors(folder.records.size());
   std::vector<std::string> problems(folder.records.size());
   base::ParallelFor(folder.records.size(), [&](size_t begin, size_t end) {

@@ -2,9 +2,10 @@
 // order in which they ran, each with the cells of its scope.
 //
 // Names of dump files have '_' for the '/' of a scope; the whole scopes are in
-// rank_<N>/execution_order/ms_execution_order_graph_<graph>.csv beside the dump. Errors: Status
-// that names folder or file; tensors that cannot be read are counted and left out.
-// Threads: works in parallel inside.
+// rank_<N>/execution_order/ms_execution_order_graph_<graph>.csv beside the dump, and the text of
+// the graph in rank_<N>/graphs/ms_output_trace_code_graph_<graph>.ir. Errors: Status that names
+// folder or file; tensors that cannot be read are counted and left out. Threads: works in parallel
+// inside.
 #pragma once
 
 #include <array>
@@ -45,6 +46,7 @@ struct KernelCall {
 struct KernelFlow {
   bool tensors = false;  // files with values; false: statistics alone
   std::vector<KernelCall> calls;
+  std::vector<std::string> graphs;  // the texts of their graphs, where they are there
   uint64_t unreadable = 0;
   std::string first_unreadable;
 };

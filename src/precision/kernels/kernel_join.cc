@@ -6,6 +6,7 @@
 
 #include "base/count_of.h"
 #include "base/strings.h"
+#include "precision/kernels/gradient_join.h"
 #include "precision/kernels/run_values.h"
 #include "precision/kernels/value_flow.h"
 #include "precision/kernels/value_points.h"
@@ -87,14 +88,27 @@ void RemoveOuter(const std::string& outer, std::vector<RunValue>* values) {
   }
 }
 
-const KernelTensor* TensorFor(const DumpRow& row, const RunValue& kernels, bool merged_shapes) {
+const KernelTensor* TensorFor(const DumpRow& row, const std::vector<const KernelTensor*>& tensors,
+                              bool merged_shapes) {
   const std::vector<int64_t> shape = ShapeOfRow(row);
   const KernelTensor* merged = nullptr;
-  for (const KernelTensor* tensor : kernels.tensors) {
+  for (const KernelTensor* tensor : tensors) {
     if (tensor->shape == shape) return tensor;
     if (merged == nullptr && IsMergedShape(tensor->shape, shape)) merged = tensor;
   }
   return merged_shapes ? merged : nullptr;
+}
+
+// Gives rows their partners among the tensors of one value; false: none has one of its shape.
+bool GivePartners(const DumpFile& dump, const std::vector<uint32_t>& rows,
+                  const std::vector<const KernelTensor*>& tensors, bool merged_shapes,
+                  KernelJoin* join) {
+  bool any = false;
+  for (const uint32_t row : rows) {
+    join->partners[row] = TensorFor(dump.rows()[row], tensors, merged_shapes);
+    any |= join->partners[row] != nullptr;
+  }
+  return any;
 }
 
 }  // namespace
@@ -123,12 +137,17 @@ Result<KernelJoin> JoinKernels(const KernelFlow& flow, const DumpFile& dump,
   for (size_t d = 0; d < count; ++d) {
     if (partners[d] < 0) continue;
     const RunValue& partner = kernels.values[static_cast<size_t>(partners[d])];
-    bool any = false;
-    for (const uint32_t row : of_dump.values[d].rows) {
-      out.partners[row] = TensorFor(dump.rows()[row], partner, merged_shapes);
-      any |= out.partners[row] != nullptr;
+    if (GivePartners(dump, of_dump.values[d].rows, partner.tensors, merged_shapes, &out)) {
+      ++out.joined;
     }
-    out.joined += any ? 1 : 0;
+  }
+  SONDE_ASSIGN_OR_RETURN(const std::vector<JoinedGradient> gradients,
+                         JoinGradients(flow, kernels, dump, of_dump, partners));
+  out.gradients = gradients.size();
+  for (const JoinedGradient& gradient : gradients) {
+    if (GivePartners(dump, gradient.rows, gradient.tensors, merged_shapes, &out)) {
+      ++out.joined_gradients;
+    }
   }
   return out;
 }

@@ -5,8 +5,8 @@
 // is known by its producer and its consumers, which are found by equal statistics within that run;
 // the values of the two runs are aligned in their order, by element type, shape, the cells of
 // producer and consumers, and the operator, and then by what flows into what. Numbers of the two
-// runs are never compared for it. Values without enough in common stay without a partner, as does
-// all of the backward pass, which compilers write another way. Threads: pure.
+// runs are never compared for it. Values without enough in common stay without a partner. Gradients
+// follow by what they are the gradients of: gradient_join.h. Threads: pure.
 #pragma once
 
 #include <cstdint>
@@ -25,6 +25,8 @@ struct KernelJoin {
   std::vector<const KernelTensor*> partners;  // of each row of the dump; null: none
   uint64_t values = 0;                        // of the dump: distinct tensors with numbers
   uint64_t joined = 0;                        // of them
+  uint64_t gradients = 0;                     // of the dump, likewise
+  uint64_t joined_gradients = 0;              // of them
 };
 
 // Rows get only tensors of their own shape, or with `merged_shapes` also of one that only joins

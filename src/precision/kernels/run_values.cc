@@ -13,25 +13,30 @@ namespace {
 
 using base::Concat;
 
-std::string ValueKey(std::string_view family, int64_t elements,
-                     const std::array<double, 3>& numbers) {
+using ValueNumbers = std::array<double, 3>;
+
+std::string ValueKey(std::string_view family, int64_t elements, const ValueNumbers& numbers) {
   char text[128];
   std::snprintf(text, sizeof(text), "%a %a %a", numbers[0], numbers[1], numbers[2]);
   return Concat(family, " ", std::to_string(elements), " ", text);
 }
 
-int64_t ElementCount(const std::vector<int64_t>& shape) {
-  int64_t count = 1;
-  for (const int64_t length : shape) count *= length;
-  return count;
+ValueNumbers NumbersOfValue(const KernelTensor& tensor) {
+  // As 32 bit floats, which do not depend on the order of a sum: a transposition keeps its value.
+  const auto norm = static_cast<float>(tensor.statistics[3]);
+  return {tensor.statistics[0], tensor.statistics[1], static_cast<double>(norm)};
+}
+
+ValueNumbers NumbersOfValue(const DumpRow& row) {
+  return {row.stats[kMax].AsDouble(), row.stats[kMin].AsDouble(), row.stats[kNorm].AsDouble()};
 }
 
 // Finds the value of a key or adds it.
 class ValueTable {
  public:
   size_t IndexOf(std::string_view family, const std::vector<int64_t>& shape,
-                 const std::array<double, 3>& numbers) {
-    const int64_t elements = ElementCount(shape);
+                 const ValueNumbers& numbers) {
+    const int64_t elements = CountElements(shape);
     const auto [found, is_new] =
         index_.emplace(ValueKey(family, elements, numbers), out_.values.size());
     if (is_new) {
@@ -93,16 +98,8 @@ void AddOperators(const KernelCall& call, std::set<std::string>* out) {
 
 // Whether a row is a tensor that goes into a forward call or comes out of it, with numbers.
 bool IsForwardValue(const DumpRow& row, std::string_view api) {
-  return row.kind == LeafKind::kTensor &&
-         (row.section == Section::kInput || row.section == Section::kOutput) &&
-         api.find(".backward") == std::string_view::npos && row.stats[kMax].IsNumber() &&
-         row.stats[kMin].IsNumber() && row.stats[kNorm].IsNumber();
-}
-
-// "input.1.3" behind the call's name -> "1.3".
-std::string SlotOf(const DumpRow& row, std::string_view api) {
-  const std::string_view key = row.name.substr(std::min(api.size() + 1, row.name.size()));
-  return std::string(key.substr(std::min(key.find('.') + 1, key.size())));
+  return (row.section == Section::kInput || row.section == Section::kOutput) &&
+         api.find(".backward") == std::string_view::npos && HasNumbers(row);
 }
 
 }  // namespace
@@ -125,6 +122,30 @@ std::vector<int64_t> ShapeOfRow(const DumpRow& row) {
   return out;
 }
 
+std::string SlotOf(const DumpRow& row, std::string_view api) {
+  const std::string_view key = row.name.substr(std::min(api.size() + 1, row.name.size()));
+  return std::string(key.substr(std::min(key.find('.') + 1, key.size())));
+}
+
+int64_t CountElements(const std::vector<int64_t>& shape) {
+  int64_t count = 1;
+  for (const int64_t length : shape) count *= length;
+  return count;
+}
+
+std::string KeyOfValue(const KernelTensor& tensor) {
+  return ValueKey(DtypeFamily(tensor.dtype), CountElements(tensor.shape), NumbersOfValue(tensor));
+}
+
+std::string KeyOfValue(const DumpRow& row) {
+  return ValueKey(DtypeFamily(row.dtype), CountElements(ShapeOfRow(row)), NumbersOfValue(row));
+}
+
+bool HasNumbers(const DumpRow& row) {
+  return row.kind == LeafKind::kTensor && row.stats[kMax].IsNumber() &&
+         row.stats[kMin].IsNumber() && row.stats[kNorm].IsNumber();
+}
+
 RunValues ValuesOfKernels(const KernelFlow& flow) {
   ValueTable table;
   for (const KernelCall& call : flow.calls) {
@@ -132,12 +153,8 @@ RunValues ValuesOfKernels(const KernelFlow& flow) {
     const std::string path = CellsPath(call.cells);
     RunCall run;
     for (const KernelTensor& tensor : call.tensors) {
-      const auto& numbers = tensor.statistics;
-      // As 32 bit floats, which do not depend on the order of a sum: a transposition keeps its
-      // value.
-      const double norm = static_cast<double>(static_cast<float>(numbers[3]));
       const size_t index =
-          table.IndexOf(DtypeFamily(tensor.dtype), tensor.shape, {numbers[0], numbers[1], norm});
+          table.IndexOf(DtypeFamily(tensor.dtype), tensor.shape, NumbersOfValue(tensor));
       RunValue& value = table.At(index);
       value.tensors.push_back(&tensor);
       (tensor.is_output ? run.outputs : run.inputs)
@@ -164,9 +181,8 @@ RunValues ValuesOfDump(const DumpFile& dump, const ConstructFile& construct) {
     for (uint32_t i = api.first_row; i < api.first_row + api.row_count; ++i) {
       const DumpRow& row = dump.rows()[i];
       if (!IsForwardValue(row, api.name)) continue;
-      const size_t index = table.IndexOf(
-          DtypeFamily(row.dtype), ShapeOfRow(row),
-          {row.stats[kMax].AsDouble(), row.stats[kMin].AsDouble(), row.stats[kNorm].AsDouble()});
+      const size_t index =
+          table.IndexOf(DtypeFamily(row.dtype), ShapeOfRow(row), NumbersOfValue(row));
       RunValue& value = table.At(index);
       value.rows.push_back(i);
       const bool is_input = row.section == Section::kInput;

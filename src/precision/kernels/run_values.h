@@ -1,5 +1,5 @@
 // The distinct values of one run, each with its producers and consumers, and the calls that take
-// and give them: for JoinKernels(). Forward calls only: compilers write gradients another way.
+// and give them: for JoinKernels(). Forward calls only: JoinGradients() has the others.
 //
 // Tensors with equal number of elements, element type and statistics are one value: a reshape
 // gives a value of the same run again. Threads: pure.
@@ -46,8 +46,19 @@ struct RunValues {
 RunValues ValuesOfKernels(const KernelFlow& flow);
 RunValues ValuesOfDump(const DumpFile& dump, const ConstructFile& construct);
 
+// The same for tensors that are one value.
+std::string KeyOfValue(const KernelTensor& tensor);
+std::string KeyOfValue(const DumpRow& row);
+
+// "1.3" of the row "<api>.input.1.3".
+std::string SlotOf(const DumpRow& row, std::string_view api);
+
+// Whether a row is a tensor with the numbers of which keys are made.
+bool HasNumbers(const DumpRow& row);
+
 // "Cell.layers.0.attn.Attention.forward.0" -> "layers.0.attn".
 std::string CellPath(std::string_view module_name);
 std::vector<int64_t> ShapeOfRow(const DumpRow& row);
+int64_t CountElements(const std::vector<int64_t>& shape);
 
 }  // namespace sonde::precision

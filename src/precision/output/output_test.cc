@@ -15,7 +15,7 @@
 namespace sonde::precision {
 namespace {
 
-std::string Tensor(double max, double norm = 1) {
+std::string OutputTensorJson(double max, double norm = 1) {
   return R"({"type": "torch.Tensor", "dtype": "torch.float32", "shape": [2], "Max": )" +
          std::to_string(max) + R"(, "Min": 0.0, "Mean": 0.5, "Norm": )" + std::to_string(norm) +
          R"(, "requires_grad": false})";
@@ -37,27 +37,28 @@ struct Compared {
 };
 
 TEST(RowColoursTest, RedAndYellow) {
-  const Compared same(Call("Torch.a.0.forward", Tensor(1), Tensor(1)),
-                      Call("Torch.a.0.forward", Tensor(1), Tensor(1)));
+  const Compared same(Call("Torch.a.0.forward", OutputTensorJson(1), OutputTensorJson(1)),
+                      Call("Torch.a.0.forward", OutputTensorJson(1), OutputTensorJson(1)));
   EXPECT_EQ(ColourRows(same.comparison),
             (std::vector<report::RowColour>(2, report::RowColour::kNone)));
-  const Compared relative(Call("Torch.a.0.forward", Tensor(1), Tensor(1.6)),
-                          Call("Torch.a.0.forward", Tensor(1), Tensor(1)));
+  const Compared relative(Call("Torch.a.0.forward", OutputTensorJson(1), OutputTensorJson(1.6)),
+                          Call("Torch.a.0.forward", OutputTensorJson(1), OutputTensorJson(1)));
   EXPECT_EQ(ColourRows(relative.comparison)[1], report::RowColour::kRed);
-  const Compared drift(Call("Torch.a.0.forward", Tensor(1.001), Tensor(1.2)),
-                       Call("Torch.a.0.forward", Tensor(1), Tensor(1)));
+  const Compared drift(Call("Torch.a.0.forward", OutputTensorJson(1.001), OutputTensorJson(1.2)),
+                       Call("Torch.a.0.forward", OutputTensorJson(1), OutputTensorJson(1)));
   EXPECT_EQ(ColourRows(drift.comparison)[0], report::RowColour::kNone);
   EXPECT_EQ(ColourRows(drift.comparison)[1], report::RowColour::kYellow);
-  const Compared huge(Call("Torch.a.0.forward", Tensor(2e10), Tensor(1)),
-                      Call("Torch.a.0.forward", Tensor(1), Tensor(1)));
+  const Compared huge(Call("Torch.a.0.forward", OutputTensorJson(2e10), OutputTensorJson(1)),
+                      Call("Torch.a.0.forward", OutputTensorJson(1), OutputTensorJson(1)));
   EXPECT_EQ(ColourRows(huge.comparison)[0], report::RowColour::kRed);
 }
 
 TEST(CsvTest, SplitsAndQuotes) {
-  const Compared compared(Call("Torch.a.0.forward", Tensor(1), Tensor(1)) + "," +
-                              Call("Torch.b.0.forward", Tensor(1), Tensor(1)),
-                          Call("Torch.a.0.forward", Tensor(1), Tensor(1)) + "," +
-                              Call("Torch.c.0.forward", Tensor(1), Tensor(1)));
+  const Compared compared(
+      Call("Torch.a.0.forward", OutputTensorJson(1), OutputTensorJson(1)) + "," +
+          Call("Torch.b.0.forward", OutputTensorJson(1), OutputTensorJson(1)),
+      Call("Torch.a.0.forward", OutputTensorJson(1), OutputTensorJson(1)) + "," +
+          Call("Torch.c.0.forward", OutputTensorJson(1), OutputTensorJson(1)));
   const base::TestFolder folder;
   const ResultTable table(compared.comparison, nullptr);
   const auto files = report::WriteCsv(table, folder.File("r"), 4);
@@ -81,15 +82,15 @@ TEST(CsvTest, FormulasAreMadeHarmless) {
     EXPECT_FALSE(IsFormulaLike(text)) << text;
   }
   const Compared compared(
-      Call("Torch.a.0.forward", R"({"type": "str", "value": "=1+1"})", Tensor(1)), "");
+      Call("Torch.a.0.forward", R"({"type": "str", "value": "=1+1"})", OutputTensorJson(1)), "");
   report::RowText cells;
   ResultTable(compared.comparison, nullptr).Fill(0, &cells);
   EXPECT_EQ(cells.cell(16), "'=1+1");
 }
 
 TEST(XlsxTest, WritesAWorkbookOrNothing) {
-  const Compared compared(Call("Torch.a.0.forward", Tensor(1), Tensor(1.6)),
-                          Call("Torch.a.0.forward", Tensor(1), Tensor(1)));
+  const Compared compared(Call("Torch.a.0.forward", OutputTensorJson(1), OutputTensorJson(1.6)),
+                          Call("Torch.a.0.forward", OutputTensorJson(1), OutputTensorJson(1)));
   const ResultTable table(compared.comparison, nullptr);
   const base::TestFolder folder;
   ASSERT_TRUE(report::WriteXlsx(table, folder.File("r.xlsx")).ok());
@@ -105,10 +106,11 @@ TEST(XlsxTest, WritesAWorkbookOrNothing) {
 }
 
 TEST(SummaryTest, ShowsTheNumberAndTheFirst) {
-  const Compared compared(Call("Torch.a.0.forward", Tensor(1), Tensor(1)) + "," +
-                              Call("Torch.mm.0.forward", Tensor(1), Tensor(1, 3)),
-                          Call("Torch.a.0.forward", Tensor(1), Tensor(1)) + "," +
-                              Call("Torch.mm.0.forward", Tensor(1), Tensor(1)));
+  const Compared compared(
+      Call("Torch.a.0.forward", OutputTensorJson(1), OutputTensorJson(1)) + "," +
+          Call("Torch.mm.0.forward", OutputTensorJson(1), OutputTensorJson(1, 3)),
+      Call("Torch.a.0.forward", OutputTensorJson(1), OutputTensorJson(1)) + "," +
+          Call("Torch.mm.0.forward", OutputTensorJson(1), OutputTensorJson(1)));
   const auto construct =
       ConstructFile::Parse(R"({"Torch.mm.0.forward": "Module.x.Linear.forward.0"})", "c");
   const Summary summary = Summarize(compared.comparison, construct->get());

@@ -4,11 +4,15 @@ forked: a child is forked between two steps, as loaders of data do (operators of
 forever in such a child, recorded or not); spawned: two
 ranks are spawned; compilation: a function cannot be compiled, and the program goes on; device: the
 target of the program is not there; torch FOLDER: torch, which lies there, and MindSpore in one
-process; environment: prints what MindSpore's variables hold."""
+process; environment: prints what MindSpore's variables hold; killed: runs a compiled graph, and
+kills itself when the folder of its capture has the graph."""
 
 import multiprocessing
 import os
+import signal
 import sys
+import time
+from pathlib import Path
 
 import decoder
 
@@ -85,6 +89,18 @@ def torch(packages):
     for _ in range(STEPS):
         print("torch", float(model(other.ones(2, 4)).detach().sum()), flush=True)
     steps()
+
+
+def killed():
+    import mindspore as ms
+
+    ms.set_context(mode=ms.GRAPH_MODE)
+    print("result", decoder.step_of("graph")().shape, flush=True)
+    for _ in range(1200):
+        files = [path for path in Path().rglob("profile/*/**/*") if path.is_file()]
+        if any(b"kernel_shapes:" in path.read_bytes() for path in files):
+            os.kill(os.getpid(), signal.SIGKILL)
+        time.sleep(0.1)
 
 
 def environment():
