@@ -179,6 +179,11 @@ test-graph: build ## Record compiled models (transformers of `make setup-vllm`),
 	@SONDE_HOME=build/$(PRESET) OMP_NUM_THREADS=1 $$(setup/python.sh vllm) \
 	  test/graph/count_modules.py build/graph build/$(PRESET)/bin/sonde
 
+.PHONY: test-graph-warm
+test-graph-warm: build ## Start a vLLM under Sonde from caches that it made without it, and count how much of its kernels' time has a module
+	@SONDE_HOME=build/$(PRESET) OMP_NUM_THREADS=1 $$(setup/python.sh vllm) \
+	  test/graph/count_warm.py build/graph-warm build/$(PRESET)/bin/sonde
+
 .PHONY: test-slow-requests
 test-slow-requests: build ## Plant causes of slow requests in a real vLLM, and count those that are found (ARGUMENTS="--times 1 --only queue")
 	@SONDE_HOME=build/$(PRESET) $$(setup/python.sh vllm) \

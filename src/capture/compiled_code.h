@@ -6,7 +6,8 @@
 //               {"modules": [[path, class, module around it or -1]],
 //                "frames": [[file, line, function]],
 //                "sites": {"<line>": {"kernel", "module", "also": [..], "frames": [..],
-//                                     "lines": [..], "operators": [..], "output", "by"}},
+//                                     "lines": [..], "operators": [..], "output", "by",
+//                                     "bytes", "flops"}},
 //                "file", "backward", "compile_id", "key", "prefix", "by"}
 //               numbers in a site are those of modules and frames, innermost frame first;
 //               "prefix": path of the compiled module in its model, "by": how the modules were
@@ -23,7 +24,8 @@ inline constexpr size_t kCallSiteFrames = 4;
 
 inline constexpr std::string_view kCompiledGraphKey = "compiled_graph:";
 
-// Arguments that an import gives to kernels of compiled code, and to calls of modules there.
+// Arguments that an import gives to kernels of compiled code, and to calls of modules there; bytes
+// and FLOPs of a kernel have the keys of args.h, as text.
 inline constexpr std::string_view kKeyCompiled = "compiled";
 inline constexpr std::string_view kKeyCompiledModule = "module";
 inline constexpr std::string_view kKeyFusedWith = "fused with";

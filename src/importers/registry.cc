@@ -23,6 +23,7 @@
 #include "importers/mindspore/import.h"
 #include "importers/server/server.h"
 #include "importers/stored/stored.h"
+#include "importers/torch_trace/import.h"
 #include "importers/trace_events/sample.h"
 
 namespace sonde::importers {
@@ -44,7 +45,7 @@ constexpr std::array kImporters = {
     Importer{.name = "capture",
              .one = "capture of Sonde",
              .what = "captures of Sonde",
-             .version = 17,
+             .version = 18,
              .recognises = IsCapture,
              .rank = CaptureRank,
              .stamp = CaptureStamp,
@@ -107,6 +108,15 @@ constexpr std::array kImporters = {
              .stamp = MindsporeStamp,
              .import = ImportMindspore,
              .left_out = SayRawRecords},
+    Importer{.name = "torch_trace",
+             .one = "log of torch's compiler (TORCH_TRACE)",
+             .what = "logs of torch's compiler (TORCH_TRACE)",
+             .version = 1,
+             .recognises = IsTorchTrace,
+             .rank = TorchTraceRank,
+             .stamp = TorchTraceStamp,
+             .import = ImportTorchTrace,
+             .holds = HoldsTorchTrace},
     Importer{.name = "kineto",
              .one = "trace of the PyTorch profiler",
              .what = "traces of the PyTorch profiler",

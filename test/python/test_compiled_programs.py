@@ -1,4 +1,4 @@
-"""Programs under ``torch.compile``: modules, lines and compilations of their kernels."""
+"""Programs under ``torch.compile``: modules, lines, work and compilations of their kernels."""
 
 import os
 import subprocess
@@ -100,12 +100,25 @@ def check_modules(span):
     assert shapes and all(text for (text,) in shapes)
 
 
+def check_work(span):
+    """Bytes of a product by its sizes; operations of the products of a step as torch counts."""
+    numbers = query(
+        span, "SELECT DISTINCT bytes, flops FROM compiled_kernel WHERE path = 'layers.1.up'"
+    )
+    assert numbers == [[str(4 * (4 * 16 + 16 * 32 + 32 + 4 * 32)), str(2 * 4 * 16 * 32)]]
+    assert query(span, "SELECT count(*) FROM compiled_kernel WHERE bytes IS NULL") == [["0"]]
+    products = "SELECT sum(flops * calls) / 2 FROM compiled_kernel WHERE kernel LIKE 'aten::%mm'"
+    forward, of_weights, of_values = 4, 4, 3  # nobody wants the gradient of the input
+    assert float(query(span, products)[0][0]) == 4096 * (forward + of_weights + of_values)
+
+
 def test_kernels_of_new_and_of_cached_code_have_their_modules(record, prepared, tmp_path, cache):
     printed = set()
     for state in ("new", "cached"):
         text, span = record(PROGRAM.format(compile=WHOLE))
         printed.add(text.splitlines()[-1])
         check_modules(span)
+        check_work(span)
         made = query(
             span,
             "SELECT compile_id, cache LIKE '%hit%', step_id IS NOT NULL, operators > 4, is_backward"

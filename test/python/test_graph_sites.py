@@ -1,8 +1,9 @@
 """Calls of kernels in generated modules, and which of the nodes that they compute owns each."""
 
+import sys
 from types import SimpleNamespace
 
-from sonde.torch import _graph_nodes, _graph_sites
+from sonde.torch import _graph_nodes, _graph_sites, _graph_work
 from sonde.torch._graph_nodes import NodeFacts
 
 GENERATED = """
@@ -121,3 +122,27 @@ def test_backward_has_the_modules_of_its_forward():
     assert found.modules == (("head", "Linear"),)
     assert found.frames == (("b.py", 2, "g"), ("a.py", 1, "f"))
     assert (found.operator, found.shape) == ("relu", "")
+
+
+def test_lines_of_torchs_own_functions_are_those_of_their_callers(monkeypatch):
+    """A function of torch that is written in Python is no place that a user can change."""
+    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(__file__="/site/torch/__init__.py"))
+    lines = 'File "a.py", line 1, in f\n  x\nFile "/site/torch/nn/functional.py", line 2, in pad'
+    node = SimpleNamespace(meta={"stack_trace": lines}, target="pad", stack_trace=None)
+    assert _graph_nodes.facts_of(node).frames == (("a.py", 1, "f"),)
+    node.meta["stack_trace"] = lines.split("\n  x\n")[1]
+    assert _graph_nodes.facts_of(node).frames == (("/site/torch/nn/functional.py", 2, "pad"),)
+
+
+def test_bytes_are_of_the_call_that_writes_the_buffer():
+    """buf2 is read by the kernel behind the sort, which is unknown here."""
+    work = _graph_work.Work([(frozenset({"buf0"}), 64), (frozenset({"buf2"}), 8)])
+    calls = _graph_sites.calls_in(GENERATED)
+    moved = work.bytes_of((call.line, call.text) for call in calls)
+    assert moved == {calls[0].line: 64, calls[2].line: 8}
+
+
+def test_operations_are_known_where_those_of_all_nodes_are():
+    work = _graph_work.Work(flops={"mm": 256, "view": 0})
+    assert work.flops_of(["view", "mm"]) == 256
+    assert work.flops_of(["mm", "custom"]) is None and work.flops_of([]) is None

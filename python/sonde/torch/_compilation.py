@@ -9,7 +9,7 @@ and puts each compilation into the metadata of captures as ``compilation:<number
 ``tracing_ns``, ``aot_ns``, ``inductor_ns``, ``native_ns``, ``guards_ns``  of the phases: Dynamo,
                 AOTAutograd without what follows, Inductor without what follows, compilers of C++
                 and Triton, guards
-``cache``       results of torch's caches, as "fx_graph_cache miss"
+``cache``       results of torch's caches, as "fx_graph_cache miss", and "... bypass (reason)"
 ``reason``      the guard that failed, of a recompilation
 ``breaks``      graph breaks: "reason (file:line)"
 ``guards``, ``operators``  how many
@@ -142,11 +142,14 @@ class _Compilations:
         if not compiled.events and not _is_measured():
             self._finish({}, time_ns)
 
-    def happened(self, _: Any, event_name: str, *__: Any, **___: Any) -> None:
-        """An instant: what a cache had."""
+    def happened(
+        self, _: Any, event_name: str, __: int = 0, metadata: Any = None, *___: Any, **____: Any
+    ) -> None:
+        """An instant: what a cache had, and why it was not asked."""
         result = event_name.rsplit("_", 1)
         if event_name.startswith(_CACHES) and result[-1] in _OF_A_CACHE:
-            self._open().caches[" ".join(result)] = None
+            why = _line(str((metadata or {}).get("cache_bypass_reason") or ""))
+            self._open().caches[" ".join(result) + (f" ({why})" if why else "")] = None
 
     def broke(self, _: Any, __: Any, reason: str, exc: Any = None, **rest: Any) -> None:
         """A graph break; torch reports each twice, since it traces again."""

@@ -4,7 +4,9 @@ Dynamo notes the modules and lines of each node that it traces, AOTAutograd hand
 of backward too. Pure; nothing here imports torch.
 """
 
+import os
 import re
+import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +25,8 @@ _WRAPPER = "_orig_mod"  # what torch.compile puts around a model is no part of i
 
 @dataclass(frozen=True)
 class NodeFacts:
-    """``modules`` from the root to the innermost; ``frames`` innermost first."""
+    """``modules`` from the root to the innermost; ``frames`` innermost first, without lines of
+    torch's own library in front."""
 
     operator: str = ""
     modules: tuple[Module, ...] = ()
@@ -82,7 +85,15 @@ def _operator(node: Any) -> str:
 
 def _frames(text: str) -> "tuple[Frame, ...]":
     found = [(file, int(line), function) for file, line, function in _FRAME.findall(text)]
-    return tuple(reversed(found))
+    found.reverse()
+    of_user = next((place for place, frame in enumerate(found) if not _is_torchs(frame[0])), 0)
+    return tuple(found[of_user:])
+
+
+def _is_torchs(file: str) -> bool:
+    """Dynamo keeps the lines of functions of torch that are written in Python (``F.pad``)."""
+    torch = getattr(sys.modules.get("torch"), "__file__", None)
+    return torch is not None and file.startswith(os.path.dirname(torch) + os.sep)
 
 
 def _shape(value: Any) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Optional
 
 from sonde.torch._graph_nodes import Frame, Module, NodeFacts
+from sonde.torch._graph_work import Work
 
 _KERNEL = (
     r"cpp_\w+|\w+\.run|extern_kernels\.\w+|torch\.ops\.[\w.]+|aten\.[\w.]+|inductor_ops\.\w+"
@@ -24,10 +25,12 @@ _PARTS_SHOWN = 8  # modules and lines of one kernel that are kept besides the fi
 
 @dataclass
 class Call:
-    """``handle``: Inductor's name of this call in its own tables; "" where it kept none."""
+    """``handle``: Inductor's name of this call in its own tables; "" where it kept none.
+    ``text``: what the line passes and gets."""
 
     line: int
     kernel: str
+    text: str = ""
     handle: str = ""
     nodes: list[str] = field(default_factory=list)  # of the graph before AOTAutograd
     operators: list[str] = field(default_factory=list)
@@ -44,13 +47,13 @@ class Call:
         return steps[-2] if self.kernel.startswith(("torch.ops.", "aten.")) else steps[-1]
 
 
-def calls_in(text: str) -> list[Call]:
-    """In the order of their lines."""
+def calls_in(source: str) -> list[Call]:
+    """Of a generated module, in the order of their lines."""
     calls: list[Call] = []
-    begin = text.find(_BEGIN)
-    first = text.count("\n", 0, begin) + 1 if begin >= 0 else 1
+    begin = source.find(_BEGIN)
+    first = source.count("\n", 0, begin) + 1 if begin >= 0 else 1
     handle, nodes, operators = "", [], []  # type: ignore[var-annotated]
-    for number, line in enumerate(text[max(begin, 0) :].split("\n"), first):
+    for number, line in enumerate(source[max(begin, 0) :].split("\n"), first):
         if line.startswith(_END):
             break
         if (found := _HANDLE.match(line)) is not None:
@@ -59,7 +62,8 @@ def calls_in(text: str) -> list[Call]:
             nodes, operators = _words(found[1]), _words(found[2])
         elif (found := _CALL.match(line)) is not None:
             kernel = found["kernel"].removesuffix(".run") if ".run" in line else found["kernel"]
-            calls.append(Call(number, kernel, handle, nodes, operators))
+            text = f"{found['result'] or ''} {found['args']}"
+            calls.append(Call(number, kernel, text, handle, nodes, operators))
             handle, nodes, operators = "", [], []
     return calls
 
@@ -82,12 +86,26 @@ class Sources:
     dynamo: dict[str, NodeFacts]
     mapping: dict[str, Any]
     called: set[str] = field(default_factory=set)  # operators that have a call of their own
+    work: Work = field(default_factory=Work)
+
+    def flops_of(self, call: Call) -> Optional[int]:
+        """Of a call that computes one node that of its own; None unknown."""
+        post = self._post_of(call)
+        return self.work.flops_of(post if call.is_generated else post[-1:])
 
     def nodes_of(self, call: Call) -> list[NodeFacts]:
         """Of the nodes that a call computes; the last is the one whose value it stores last."""
-        post = self.mapping.get("cppCodeToPost", {}).get(call.handle, [])
+        post = self._post_of(call)
         if not post:
             return [self.dynamo[name] for name in call.nodes if name in self.dynamo]
+        known = [facts for name in post for facts in [self._post_facts(name)] if facts is not None]
+        return known if any(each.modules for each in known) else self._traced(call, known) + known
+
+    def _post_of(self, call: Call) -> list[str]:
+        """Names of the nodes of a call among those that Inductor compiled, in the same order."""
+        post = self.mapping.get("cppCodeToPost", {}).get(call.handle, [])
+        if not post:
+            return []
         place = self._places()
         post = sorted(post, key=lambda name: place.get(name, -1))
         if call.is_generated:
@@ -96,8 +114,7 @@ class Sources:
         else:
             own = next((name for name in post if _base(name) == call.base), post[-1])
             post = [name for name in post if name != own] + [own]
-        known = [facts for name in post for facts in [self._post_facts(name)] if facts is not None]
-        return known if any(each.modules for each in known) else self._traced(call, known) + known
+        return post
 
     def _traced(self, call: Call, known: list[NodeFacts]) -> list[NodeFacts]:
         """Where the compiler joined nodes into one (a sum of gradients into a product) the notes of
@@ -161,6 +178,12 @@ class GraphTable:
             site["output"] = shape
         self.sites[str(call.line)] = site
 
+    def add_work(self, call: Call, moved: Optional[int], flops: Optional[int]) -> None:
+        """Bytes and floating-point operations; None unknown."""
+        for name, number in (("bytes", moved), ("flops", flops)):
+            if number is not None:
+                self.sites[str(call.line)][name] = number
+
     def fill(self) -> None:
         """Calls of which no node has a module (sums of gradients) get what those around have in
         common."""
@@ -210,8 +233,10 @@ def table_of(text: str, sources: Sources) -> dict[str, Any]:
     table = GraphTable()
     calls = calls_in(text)
     sources.called = {call.base for call in calls if not call.is_generated}
+    moved = sources.work.bytes_of((call.line, call.text) for call in calls)
     for call in calls:
         table.add(call, sources.nodes_of(call))
+        table.add_work(call, moved.get(call.line), sources.flops_of(call))
     table.fill()
     return table.json()
 

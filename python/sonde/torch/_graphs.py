@@ -16,9 +16,10 @@ from typing import Any, Optional
 from sonde import _native
 from sonde._new_file import create_new
 from sonde._seams import Around, Part, Seam, when_imported
-from sonde.torch import _graph_guess, _graph_sites, _model_names
+from sonde.torch import _graph_guess, _graph_sites, _graph_work, _model_names
 from sonde.torch._graph_nodes import NodeFacts, graph_facts
 from sonde.torch._graph_sites import Sources
+from sonde.torch._graph_work import Work
 
 #: Keys of the metadata begin with this; the rest is the name of the generated file.
 METADATA = "compiled_graph:"
@@ -106,8 +107,8 @@ class _Graphs:
         self._lock = threading.Lock()
         self._thread = threading.local()
         self._dynamo: dict[str, dict[str, NodeFacts]] = {}  # by torch's number of the compilation
-        # By generated file: its nodes, and the names of those of each call.
-        self._new: dict[str, tuple[dict[str, NodeFacts], dict[str, list[str]]]] = {}
+        # By generated file: its nodes, the names of those of each call, and their work.
+        self._new: dict[str, tuple[dict[str, NodeFacts], dict[str, list[str]], Work]] = {}
 
     def dynamo_graph(self, model_: Any, *_: Any, **__: Any) -> Around:
         """``compile_fx`` gets the graph that Dynamo traced; it calls itself for options."""
@@ -135,8 +136,9 @@ class _Graphs:
         file = getattr(module, "__file__", None)
         graph = getattr(getattr(lowering, "module", None), "graph", None)
         if file and graph is not None:
+            work = _graph_work.work_of(lowering)
             with self._lock:
-                self._new[file] = (graph_facts(graph), _nodes_of_calls())
+                self._new[file] = (graph_facts(graph), _nodes_of_calls(), work)
 
     def loaded(self, compiled: Any, *args: Any, **kwargs: Any) -> Around:
         """``post_compile`` runs before the first call, of new graphs and of those of a cache."""
@@ -147,20 +149,23 @@ class _Graphs:
             return
         options = next((each for each in args if isinstance(each, dict)), kwargs)
         is_backward = bool(options.get("is_backward"))
-        table = self._table(file, text, compiled)
+        table, is_of_none = self._table(file, text, compiled)
         if _graph_sites.share_with_module(table) == 0 and not is_backward:
-            _ask_inputs(compiled, file, text, table)
+            _ask_inputs(compiled, file, text, table, is_of_none)
         _publish(file, table, is_backward, getattr(compiled, "_fx_graph_cache_key", None) or "")
 
-    def _table(self, file: str, text: str, compiled: Any) -> dict[str, Any]:
+    def _table(self, file: str, text: str, compiled: Any) -> "tuple[dict[str, Any], bool]":
+        """And whether the graph was traced here and has no modules: a function's own."""
         number = compile_id()
         with self._lock:
-            post, nodes_of_calls = self._new.pop(file, ({}, {}))
+            post, nodes_of_calls, work = self._new.pop(file, ({}, {}, Work()))
             dynamo = getattr(self._thread, "nodes", None) or self._dynamo.get(number, {})
         mapping = json.loads(getattr(compiled, "inductor_provenance_mapping_str", None) or "{}")
         mapping["cppCodeToPost"] = nodes_of_calls or mapping.get("cppCodeToPost", {})
-        table = _graph_sites.table_of(text, Sources(post, dynamo, mapping))
-        return _best(file, table, is_new=bool(post))
+        table = _graph_sites.table_of(text, Sources(post, dynamo, mapping, work=work))
+        nodes = [*post.values(), *dynamo.values()]
+        is_of_none = bool(nodes) and not any(each.modules for each in nodes)
+        return _best(file, table, is_new=bool(post)), is_of_none
 
 
 def _publish(file: str, table: dict[str, Any], is_backward: bool, key: str) -> None:
@@ -183,9 +188,11 @@ def _publish(file: str, table: dict[str, Any], is_backward: bool, key: str) -> N
     _native.recorder().metadata(METADATA + fact["file"], _native.json_text(fact))
 
 
-def _ask_inputs(compiled: Any, file: str, text: str, table: dict[str, Any]) -> None:
+def _ask_inputs(
+    compiled: Any, file: str, text: str, table: dict[str, Any], is_of_none: bool
+) -> None:
     """A graph that another process compiled says nothing of its modules: its parameters do, and
-    those it gets when it is first called."""
+    those it gets when it is first called. A function of no module has none to find."""
     function = compiled.current_callable
     if function is None:
         return
@@ -199,7 +206,7 @@ def _ask_inputs(compiled: Any, file: str, text: str, table: dict[str, Any]) -> N
             known = _graph_sites.share_with_module(guessed)
             if known > 0:
                 _publish(file, {**guessed, "by": "parameters"}, False, "")
-            else:
+            elif not is_of_none:
                 _report_unknown(file, len(guessed["sites"]))
         except Exception as problem:  # noqa: BLE001: the boundary to the host
             _native.recorder().report_issue(f"modules of compiled code: {problem!r}")

@@ -184,6 +184,8 @@ uint32_t CompiledGraphs::KernelArgs(Dictionary& dictionary, const CompiledCall& 
   }
   append(capture::kKeyLines, base::Join(lines, ", "));
   append(capture::kKeyOutput, site.output);
+  append(capture::kKeyBytes, site.bytes);
+  append(capture::kKeyFlops, site.flops);
   append(capture::kKeyKnownBy, site.known_by.empty() ? graph.known_by : site.known_by);
   append(capture::kKeyCall, Concat(graph.file, "(", std::to_string(call.line), ")"));
   return added_.Args(dictionary, std::move(fields));

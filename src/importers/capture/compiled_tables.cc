@@ -34,6 +34,12 @@ std::string Text(const JsonValue& value) {
   return value.IsString() ? value.AsString().value_or("") : std::string();
 }
 
+// As text: an argument of the kernel. "" where it is none.
+std::string CountText(const JsonValue& value) {
+  const int64_t count = value.IsNumber() ? value.AsInt().value_or(-1) : -1;
+  return count < 0 ? std::string() : std::to_string(count);
+}
+
 CompiledSite SiteOf(const JsonValue& json, const CompiledGraph& graph) {
   CompiledSite site;
   site.module = NumberBelow(json["module"], graph.modules.size());
@@ -45,6 +51,8 @@ CompiledSite SiteOf(const JsonValue& json, const CompiledGraph& graph) {
   site.operators = base::Join(operators, ", ");
   site.output = Text(json["output"]);
   site.known_by = Text(json["by"]);
+  site.bytes = CountText(json["bytes"]);
+  site.flops = CountText(json["flops"]);
   return site;
 }
 

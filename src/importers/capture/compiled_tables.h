@@ -35,6 +35,8 @@ struct CompiledSite {
   std::string operators;        // ", " between
   std::string known_by;         // how its module was found, where not by its own nodes
   std::string output;           // type and sizes
+  std::string bytes;            // that it reads and writes, a number; "" unknown
+  std::string flops;            // its floating-point operations; "" unknown
 };
 
 struct CompiledGraph {

@@ -25,7 +25,7 @@ constexpr const char* kGraph = R"({
     "20": {"kernel": "cpp_fused_add_0", "module": 1, "frames": [0, 1], "operators": ["aten.add"],
            "output": "float32[2, 4]"},
     "30": {"kernel": "cpp_fused_mul_1", "module": 2, "also": [1], "frames": [2, 1], "lines": [0],
-           "operators": ["aten.add", "aten.mul"]},
+           "operators": ["aten.add", "aten.mul"], "bytes": 96, "flops": 0},
     "40": {"kernel": "cpp_fused_sum_2", "operators": ["aten.sum"]}},
   "file": "cabc.py", "backward": false})";
 
@@ -89,7 +89,8 @@ TEST_F(CompiledCaptureTest, KernelsAreInTheirModules) {
             "k10 attn\nk20 attn\nk99 Block\nk30 mlp\nk40 -\n");
   EXPECT_EQ(Rows("SELECT key, value FROM slice JOIN args_text USING (args_id) WHERE name = 'k30' "
                  "ORDER BY key"),
-            "call cabc.py(30)\nclass MLP\nfused with attn\nlines model.py(9), model.py(7)\n"
+            "bytes 96\ncall cabc.py(30)\nclass MLP\nflops 0\nfused with attn\nlines model.py(9), "
+            "model.py(7)\n"
             "module mlp\noperators aten.add, aten.mul\n");
   EXPECT_EQ(
       Rows("SELECT input_shapes, frame FROM framework_op o JOIN slice s USING (slice_id) JOIN "

@@ -5,6 +5,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "base/strings.h"
+#include "capture/args.h"
 #include "capture/compiled_code.h"
 #include "recipes/launch/launch.h"
 #include "recipes/recipe.h"
@@ -54,6 +56,8 @@ class CompiledCalls {
     row.operators = text(capture::kKeyOperators);
     row.lines = text(capture::kKeyLines);
     row.output = text(capture::kKeyOutput);
+    row.bytes = base::ParseInt64(text(capture::kKeyBytes)).value_or(-1);
+    row.flops = base::ParseInt64(text(capture::kKeyFlops)).value_or(-1);
     const auto same = std::ranges::find_if(rows_, [&](const CompiledKernelRow& other) {
       return std::tie(other.call, other.kernel, other.path) ==
              std::tie(row.call, row.kernel, row.path);

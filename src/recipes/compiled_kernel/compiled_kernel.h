@@ -25,6 +25,8 @@ namespace sonde::recipes {
   C(operators, OptText, "", kLabel, "operators that it comes from")                               \
   C(lines, OptText, "", kLabel, "source lines, that of its module first")                         \
   C(output, OptText, "", kLabel, "type and sizes of what it stores last, as compiled")            \
+  C(bytes, Opt, "bytes", kNeither, "read and written by a call, as compiled; NULL unknown")       \
+  C(flops, Opt, "", kNeither, "floating-point operations of a call, estimated; NULL unknown")     \
   C(calls, Int, "", kNeither, "how many")                                                         \
   C(total_ns, Int, "ns", kLess, "device tasks of these calls")
 SONDE_RESULT(CompiledKernelRow, kCompiledKernel, "compiled_kernel", SONDE_COLUMNS_COMPILED_KERNEL,
