@@ -86,7 +86,8 @@ namespace sonde::capture {
     "processors that the thread has used so far; duration: ns, bytes 20 to 27: ns ready to run "  \
     "without a processor, all ones unknown; sequence: involuntary switches")                      \
   R(ProcessUse, 40, "", None, Thread,                                                             \
-    "the same of all threads of the process, at the same moment; bytes 20 to 27: all ones")
+    "the same of all threads of the process, at the same moment; u32 at 20: major faults of the " \
+    "thread, u32 at 24: of the process; both all ones: unknown")
 
 #define SONDE_KIND(name, ...) k##name,
 #define SONDE_NUMBERED(name, number, ...) k##name = number,

@@ -17,10 +17,10 @@ uint64_t ClockNs(clockid_t clock) {
   return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(time.tv_nsec);
 }
 
-uint32_t InvoluntarySwitches(int who) {
+rusage UsageOf(int who) {
   rusage use{};
   getrusage(who, &use);
-  return static_cast<uint32_t>(use.ru_nivcsw);
+  return use;
 }
 
 // The second of the three numbers "processor time, wait, turns".
@@ -40,8 +40,12 @@ ProcessorUse ProcessorUseReader::Read() {
   ProcessorUse use;
   use.thread_ns = ClockNs(CLOCK_THREAD_CPUTIME_ID);
   use.process_ns = ClockNs(CLOCK_PROCESS_CPUTIME_ID);
-  use.thread_switches = InvoluntarySwitches(RUSAGE_THREAD);
-  use.process_switches = InvoluntarySwitches(RUSAGE_SELF);
+  const rusage thread = UsageOf(RUSAGE_THREAD);
+  const rusage process = UsageOf(RUSAGE_SELF);
+  use.thread_switches = static_cast<uint32_t>(thread.ru_nivcsw);
+  use.process_switches = static_cast<uint32_t>(process.ru_nivcsw);
+  use.thread_faults = static_cast<uint32_t>(thread.ru_majflt);
+  use.process_faults = static_cast<uint32_t>(process.ru_majflt);
   use.wait_ns = ReadWait();
   return use;
 }

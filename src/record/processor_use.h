@@ -19,6 +19,8 @@ struct ProcessorUse {
   uint64_t wait_ns = kUnknownWait;  // the thread was ready to run and had no processor
   uint32_t thread_switches = 0;     // involuntary
   uint32_t process_switches = 0;
+  uint32_t thread_faults = 0;  // pages read from a disk or swap (major faults)
+  uint32_t process_faults = 0;
 };
 
 class ProcessorUseReader {

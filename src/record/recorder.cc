@@ -275,18 +275,19 @@ void EmitProcessorUse(uint32_t word, const ProcessorUse& use) {
   if (ring == nullptr) return;
   if (HasRoom(ring, 2)) {
     const uint64_t ticks = Ticks(ring->use_counter != 0);
-    const auto record = [&](RecordKind kind, uint64_t ns, uint64_t wait_ns, uint32_t switches) {
+    const auto record = [&](RecordKind kind, uint64_t ns, uint64_t more, uint32_t switches) {
       return Record{ticks,
                     capture::PackDurKind(0, kind, 0) | (ns & capture::kDurationMask),
                     0,
-                    static_cast<uint32_t>(wait_ns),
-                    static_cast<uint32_t>(wait_ns >> 32),
+                    static_cast<uint32_t>(more),
+                    static_cast<uint32_t>(more >> 32),
                     static_cast<int32_t>(switches)};
     };
     ring->slots[ring->head & ring->mask] =
         record(RecordKind::kThreadUse, use.thread_ns, use.wait_ns, use.thread_switches);
+    const uint64_t faults = uint64_t{use.process_faults} << 32 | use.thread_faults;
     ring->slots[(ring->head + 1) & ring->mask] =
-        record(RecordKind::kProcessUse, use.process_ns, kUnknownWait, use.process_switches);
+        record(RecordKind::kProcessUse, use.process_ns, faults, use.process_switches);
     CommitSlots(ring, 2);
   }
   Leave(ring);

@@ -231,6 +231,8 @@
   C(scheduled_ts, Opt, "ns", "the first engine step that took it began", "serving")              \
   C(first_token_ts, Opt, "ns", "its first token was given to the client", "serving")             \
   C(last_token_ts, Opt, "ns", "its last token so far was given to the client", "serving")        \
+  C(delivered_ts, Opt, "ns", "its client's machine had the last byte; NULL: by its end",         \
+    "serving, front-end recorded")                                                               \
   C(queue_ns, Opt, "ns", "waiting in the engine's queue: scheduled_ts - queued_ts", "serving")   \
   C(ttft_ns, Opt, "ns", "time to first token: first_token_ts - ts", "serving")                   \
   C(tpot_ns, Opt, "ns", "time per further token: (last_token_ts - first_token_ts) / (n - 1)",    \

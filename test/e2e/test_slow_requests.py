@@ -6,8 +6,8 @@ import pytest
 
 PARTS = (
     "event_loop tokenizing hand_over queue prefill other_prefill preemption decode engine "
-    "computing communication rank_wait processor compiling garbage_collection slow_step delivery "
-    "unexplained"
+    "computing communication rank_wait processor major_faults compiling garbage_collection "
+    "slow_step delivery unexplained"
 ).split()
 
 

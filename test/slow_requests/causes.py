@@ -120,23 +120,49 @@ def slow_rank(site):
     return site.order("worker1", do="work", amount=0.1, times=10)
 
 
+def pages(site):
+    """The worker waits for pages that went to a disk."""
+    return site.order("worker0", do="pages", amount=0.8, times=1)
+
+
+def front_end_pages(site):
+    return _called(site, "/planted/pages?0.8")
+
+
 def busy_processor(site):
     """Others on the processor of the worker."""
     worker = site.processes("VLLM::Worker")[0]
-    processors = os.sched_getaffinity(worker)
-    words = ["sh", "-c", "while :; do :; done"]
+    with _others_on(os.sched_getaffinity(worker), 8):
+        begin = time.time()
+        time.sleep(3)
+    return Planted(begin, time.time())
+
+
+def busy_front_end(site):
+    """Others on the processor of the event loop."""
+    processor = min(os.sched_getaffinity(0))
+    site.call(f"/planted/bind?{processor}")
     begin = time.time()
+    with _others_on({processor}, 24):
+        time.sleep(3)
+    end = time.time()
+    site.call("/planted/bind?-1")
+    return Planted(begin, end)
+
+
+@contextlib.contextmanager
+def _others_on(processors, count):
+    words = ["sh", "-c", "while :; do :; done"]
     # Sessions of their own: the kernel shares processors between these first.
-    others = [subprocess.Popen(words, start_new_session=True) for _ in range(8)]
+    others = [subprocess.Popen(words, start_new_session=True) for _ in range(count)]
     try:
         for one in others:
             os.sched_setaffinity(one.pid, processors)
-        time.sleep(3)
+        yield
     finally:
         for one in others:
             one.kill()
             one.wait()
-    return Planted(begin, time.time())
 
 
 def compiling(site):
@@ -192,6 +218,9 @@ CAUSES = {
     "stopped worker": Cause(stopped_worker, "computing"),
     "slow rank": Cause(slow_rank, "rank_wait", ranks=2, rank=1),
     "busy processor": Cause(busy_processor, "processor"),
+    "busy front-end": Cause(busy_front_end, "processor"),
+    "pages": Cause(pages, "major_faults"),
+    "front-end pages": Cause(front_end_pages, "major_faults"),
     "compiling": Cause(compiling, "compiling"),
     "slow client": Cause(slow_client, "delivery"),
 }

@@ -91,3 +91,32 @@ def pretend_installed(sonde, folder):
 @pytest.fixture(scope="module", name="installed")
 def make_installed(sonde, tmp_path_factory):
     return pretend_installed(sonde, tmp_path_factory.mktemp("installed"))
+
+
+class Recorder:
+    """Takes down the names of what is recorded."""
+
+    def __init__(self):
+        self.reported = []
+        self.fast = self
+
+    def __getattr__(self, name):
+        return lambda *args, **kwargs: self.reported.append((name, *args)) or 1
+
+    def intern(self, name):
+        return name
+
+    def features_word(self):
+        return 1
+
+    def args(self, facts, once):
+        return dict(facts)
+
+
+@pytest.fixture(name="recorder")
+def make_recorder(monkeypatch):
+    recorder = Recorder()
+    from sonde.vllm import _marks  # only where the package is there
+
+    monkeypatch.setattr(_marks, "recorder", lambda: recorder)
+    return recorder

@@ -21,9 +21,18 @@ def site_of(python):
     return folder
 
 
-def launcher_into(sonde, folder):
+def launcher_into(sonde, folder, *options):
     folder.mkdir()
-    return [sonde, "run", "--profile-save-path", folder, "--"]
+    return [sonde, "run", "--profile-save-path", folder, *options, "--"]
+
+
+def check_state(server, session):
+    """The stop was answered when the files were there (--profile-wait); a line names where the
+    state of sessions is, since no route has it."""
+    assert (session.folder / "session.state").read_text() == "complete\n"
+    assert (session.folder / "serving_summary.txt").exists(), server.last_lines()
+    lines = [line for line in printed(server).splitlines() if "/profile_status" in line]
+    assert len(lines) == 1 and "session.state" in lines[0], lines
 
 
 def check_request(request):
@@ -42,7 +51,7 @@ def the_requests(rows, session):
 def test_the_rust_front_end(sonde, vllm_python, model, tmp_path, rows):
     if not (site_of(vllm_python) / "vllm" / "vllm-rs").exists():
         pytest.skip("only a newer release has the Rust front-end (make test-vllm-newest)")
-    launcher = launcher_into(sonde, tmp_path / "profile")
+    launcher = launcher_into(sonde, tmp_path / "profile", "--profile-wait")
     environment = {"VLLM_USE_RUST_FRONTEND": "1"}
     with Server(vllm_python, model, tmp_path / "log", launcher, environment=environment) as server:
         server.profiles = tmp_path / "profile"
@@ -53,6 +62,7 @@ def test_the_rust_front_end(sonde, vllm_python, model, tmp_path, rows):
                 assert server.profile("start")[0] == 200, server.last_lines()
                 texts = [server.ask(PROMPT, TOKENS) for _ in range(3)]
                 assert server.profile("stop")[0] == 200, server.last_lines()
+            check_state(server, session)
             assert texts == [plain] * 3
             counted = metrics(server)["vllm:generation_tokens_total"]
             counted -= before["vllm:generation_tokens_total"]
@@ -135,7 +145,7 @@ def test_engines_alone(sonde, vllm_python, model, tmp_path, rows):
               "--data-parallel-address", "127.0.0.1",
               "--data-parallel-rpc-port", free_port()]  # fmt: skip
     alone = Server(vllm_python, model, tmp_path / "alone.log",
-                   launcher_into(sonde, tmp_path / "alone"),
+                   launcher_into(sonde, tmp_path / "alone", "--profile-wait"),
                    options=[*shared, "--headless", "--data-parallel-start-rank", 1])  # fmt: skip
     with contextlib.ExitStack() as stack:
         stack.callback(alone.end)
@@ -156,6 +166,7 @@ def test_engines_alone(sonde, vllm_python, model, tmp_path, rows):
                 stream.join(120)
                 assert stream.moments, head.last_lines()
             assert head.profile("stop")[0] == 200, head.last_lines()
+        check_state(alone, session)
         await_line(alone, f"served: {session.folder}")
         (headed,) = (tmp_path / "head").glob("server_*")
         await_line(head, f"served: {headed}")

@@ -128,6 +128,14 @@ it("leads from the requests to the operators of a step", async () => {
     await page.getByTestId("serving-list-steps").click();
     await page.getByTestId("step-sentence").getByText("The slowest decode step").waitFor();
     await page.getByTestId("step-parts").getByText("forward").waitFor();
+    // P99 of the chosen measure, throughput and queue over the time of the session.
+    await page.getByTestId("serving-list-time").click();
+    for (const name of ["p99", "rate", "queue"]) {
+      await page.getByTestId(`serving-time-${name}`).locator("canvas").waitFor();
+    }
+    await expect.poll(() => page.getByTestId("serving-over-time").innerText()).toContain("ITL P99");
+    await opened.settle();
+    await opened.shot("serving-over-time");
     await page.getByTestId("serving-list-requests").click();
     await page.getByTestId("serving-p99").click();
     await page.getByTestId("request-path").getByText("event loop").waitFor();

@@ -81,7 +81,18 @@ def seams() -> tuple[Seam, ...]:
             reads=["vllm.v1.request:Request.num_output_tokens",
                    "vllm.v1.request:Request.get_finished_reason"],
         ),
-        Seam("sessions of the engine", core, (Part("EngineCore.profile", _profile),)),
+        Seam(
+            "sessions of the engine",
+            core,
+            (
+                Part("EngineCore.profile", _profile),
+                Part(
+                    "EngineCoreProc._invoke_utility_method",
+                    replace=_alone.answer_later,
+                    optional=True,
+                ),
+            ),
+        ),
     )  # fmt: skip
 
 
@@ -253,6 +264,7 @@ def _begin(core: Any, capture: ProcessCapture, prefix: Optional[str]) -> None:
     try:
         session = _session.begin(folder, prefix, _engine_number(core))
         capture.session, capture.is_begun = session, True
+        _alone.begin(session)
     except OSError as problem:
         _report.log(f"the engine is not recorded: {problem}", error=True)
         return

@@ -14,8 +14,17 @@ from typing import Any, Optional
 
 from sonde import _native, _report
 from sonde._seams import Around, AsyncAround, Part, Seam
-from sonde.vllm import _capture, _configuration, _http_headers, _marks, _session, _status
+from sonde.vllm import (
+    _alone,
+    _capture,
+    _configuration,
+    _http_headers,
+    _marks,
+    _session,
+    _status,
+)
 from sonde.vllm._capture import ProcessCapture, analyse, served_model, trace_folder
+from sonde.vllm._delivery import Delivery, transport_of
 from sonde.vllm._loop_lag import LoopLag
 from sonde.vllm._routes import ProfileRoutes
 
@@ -25,6 +34,9 @@ lag = LoopLag()
 _current: "contextvars.ContextVar[Optional[_HttpRequest]]" = contextvars.ContextVar(
     "sonde_request", default=None
 )
+
+
+_has_routes = False  # an HTTP server of vLLM's Python was made
 
 
 class _HttpRequest:
@@ -74,7 +86,7 @@ class RequestTimes:
             await self._app(scope, receive, our_send)
         finally:
             _current.reset(token)
-            _end(request)
+            _end(request, transport_of(receive))
 
 
 def _is_stream(message: Any) -> bool:
@@ -105,14 +117,26 @@ def _record_refused(request: _HttpRequest, status: int) -> None:
     _marks.mark(native, "request ended", {"key": key, "reason": f"refused: {status}"})
 
 
-def _end(request: _HttpRequest) -> None:
+def _end(request: _HttpRequest, transport: Any) -> None:
     native = _marks.recorder()
     if native is None:
         return
-    with _marks.Range(native, "answered") as mark:
-        for key in request.keys:
-            mark.arrives("answered", key)
+    _record_all(native, "answered", request)
     _marks.end(native, request.range)
+    if request.keys:
+        Delivery(transport, lambda: _record_delivered(request))
+
+
+def _record_delivered(request: _HttpRequest) -> None:
+    native = _marks.recorder()
+    if native is not None:
+        _record_all(native, "delivered", request)
+
+
+def _record_all(native: _native.Recorder, what: str, request: _HttpRequest) -> None:
+    with _marks.Range(native, what) as mark:
+        for key in request.keys:
+            mark.arrives(what, key)
 
 
 def seams() -> tuple[Seam, ...]:
@@ -153,6 +177,8 @@ def _build(*_: Any, **__: Any) -> Around:
 def _watch(app: Any) -> None:
     """Puts our middleware around all others; the list of them may be closed already. The engine is
     up: the server answers from here on."""
+    global _has_routes
+    _has_routes = True
     _report.note("answers", "")
     for middleware in (ProfileRoutes, RequestTimes):
         if app.middleware_stack is None:
@@ -249,6 +275,9 @@ async def _start_profile(self: Any, *_: Any, **__: Any) -> AsyncAround:
     is_left = _configuration.other_profiler(getattr(self, "vllm_config", None))
     is_recorded = bool(is_left) or getattr(self, "profiler", None) is not None
     await asyncio.to_thread(begin, self, is_recorded)
+    capture = self.__dict__.get("_sonde_capture")
+    if not _has_routes and capture is not None and capture.session is not None:
+        _alone.report_state(capture.session)
     lag.start(asyncio.get_running_loop())
 
 

@@ -127,9 +127,23 @@ def stop_engine(session: str, engine: int) -> bool:
     return found[_ENGINE_FILE] <= found[_STOPPED_FILE]
 
 
+def is_first(session: str, what: str) -> bool:
+    """Whether nobody did this in the session before."""
+    try:
+        with open(os.path.join(session, f"session.{what}"), "x", encoding="utf-8"):
+            return True
+    except OSError:  # also on a full disk
+        return False
+
+
+def state_file(session: str) -> str:
+    """Where the state of a session is, for those who cannot ask a route."""
+    return os.path.join(session, _STATE_FILE)
+
+
 def write_state(session: str, state: str) -> None:
     """For the other front-ends of the server."""
-    path = os.path.join(session, _STATE_FILE)
+    path = state_file(session)
     with contextlib.suppress(OSError):  # then only this process knows
         _write(f"{path}.{os.getpid()}", f"{state}\n")
         os.replace(f"{path}.{os.getpid()}", path)
@@ -138,7 +152,7 @@ def write_state(session: str, state: str) -> None:
 def read_state(session: str) -> str:
     """What the last front-end wrote, empty where there is nothing."""
     try:
-        with open(os.path.join(session, _STATE_FILE), encoding="utf-8") as file:
+        with open(state_file(session), encoding="utf-8") as file:
             return file.read().strip()
     except OSError:
         return ""

@@ -44,7 +44,7 @@ class RequestSpan {
     span_.name = OperationOf(id);
     span_.kind = SpanKind::kServer;
     span_.begin_ns = row.ts;
-    span_.end_ns = row.ts + row.dur;
+    span_.end_ns = recipes::DeliveredNs(row);
     Add("gen_ai.operation.name", std::string(OperationOf(id)));
     Add("gen_ai.provider.name", std::string("vllm"));
     if (!session.model.empty()) {

@@ -106,13 +106,21 @@ class Decoder {
         break;
       case RecordKind::kProcessUse:
         if (stage_.uses.empty() || stage_.uses.back().ts != ts) break;
-        stage_.uses.back().process_ns = capture::DurationTicks(record);
-        stage_.uses.back().process_switches = static_cast<uint32_t>(record.sequence);
+        TakeProcess(record, stage_.uses.back());
         break;
       default:
         issues_.Add(kUnknownRecord, "");
         break;
     }
+  }
+
+  static void TakeProcess(const Record& record, UseInstant& use) {
+    use.process_ns = capture::DurationTicks(record);
+    use.process_switches = static_cast<uint32_t>(record.sequence);
+    const uint64_t faults = ArgsAndLink(record);
+    use.are_faults_known = faults != UINT64_MAX;  // all ones in captures of older recorders
+    use.thread_faults = static_cast<uint32_t>(faults);
+    use.process_faults = static_cast<uint32_t>(faults >> 32U);
   }
 
   void TakeMemory(const MemoryHead& head, const MemoryTail& tail) {
@@ -166,14 +174,20 @@ ProcessorUse UseBetween(const ThreadStage& stage, int64_t begin, int64_t end) {
   const UseInstant* last = at(end);
   if (first == nullptr || first == last) return {};
   const bool is_wait_known = first->wait_ns >= 0 && last->wait_ns >= first->wait_ns;
+  const bool are_faults_known = first->are_faults_known && last->are_faults_known;
   const auto ns = [](uint64_t from, uint64_t to) {
     return static_cast<int64_t>((to - from) & capture::kDurationMask);
+  };
+  const auto faults = [&](uint32_t UseInstant::* which) {
+    return are_faults_known ? int64_t{last->*which - first->*which} : -1;
   };
   return {.thread_ns = ns(first->thread_ns, last->thread_ns),
           .process_ns = ns(first->process_ns, last->process_ns),
           .wait_ns = is_wait_known ? last->wait_ns - first->wait_ns : -1,
           .thread_switches = last->thread_switches - first->thread_switches,
-          .process_switches = last->process_switches - first->process_switches};
+          .process_switches = last->process_switches - first->process_switches,
+          .thread_faults = faults(&UseInstant::thread_faults),
+          .process_faults = faults(&UseInstant::process_faults)};
 }
 
 ThreadStage Decode(const ThreadSlots& slots, const TickClock& clock, const KnownIds& known,

@@ -309,7 +309,9 @@ TEST_F(CaptureImportTest, CrashedProcess) {
 }
 
 // Of a thread that has used `cpu` and waited `wait`, taken off its processor `switches` times.
-void AddUse(CaptureBuilder& c, uint64_t ticks, uint64_t cpu, uint64_t wait, int32_t switches) {
+// Faults of the thread; its process has as many more in another one. All ones: an older recorder.
+void AddUse(CaptureBuilder& c, uint64_t ticks, uint64_t cpu, uint64_t wait, int32_t switches,
+            uint64_t faults = UINT64_MAX) {
   const auto record = [&](RecordKind kind, uint64_t ns, uint64_t waited, int32_t off) {
     return capture::Record{ticks,
                            capture::PackDurKind(0, kind, 0) | (ns & capture::kDurationMask),
@@ -319,26 +321,27 @@ void AddUse(CaptureBuilder& c, uint64_t ticks, uint64_t cpu, uint64_t wait, int3
                            off};
   };
   c.Add(1, record(RecordKind::kThreadUse, cpu, wait, switches));
-  c.Add(1, record(RecordKind::kProcessUse, 2 * cpu, UINT64_MAX, 2 * switches));
+  const uint64_t both = faults == UINT64_MAX ? faults : (2 * faults) << 32U | faults;
+  c.Add(1, record(RecordKind::kProcessUse, 2 * cpu, both, 2 * switches));
 }
 
 constexpr char kUseOfSteps[] =
     "SELECT step_id, processor_ns, processor_wait_ns, involuntary_switches, process_processor_ns, "
-    "process_involuntary_switches FROM step ORDER BY step_id";
+    "process_involuntary_switches, major_faults, process_major_faults FROM step ORDER BY step_id";
 
 TEST_F(CaptureImportTest, StepsKnowWhatTheirThreadUsedOfProcessors) {
   CaptureBuilder c;
   c.Thread(1, 11, 1, "");
   const uint64_t nearly_full = capture::kDurationMask - 20;  // the counter begins again
-  AddUse(c, 95, nearly_full, 7, 1);
-  AddUse(c, 195, nearly_full + 70, 27, 4);
+  AddUse(c, 95, nearly_full, 7, 1, 2);
+  AddUse(c, 195, nearly_full + 70, 27, 4, 7);
   c.Add(1, Range{.kind = RecordKind::kStep, .begin = 100, .end = 200, .sequence = 1});
   AddUse(c, 310, nearly_full + 90, UINT64_MAX, 4);  // its file was closed
   c.Add(1, Range{.kind = RecordKind::kStep, .begin = 201, .end = 311, .sequence = 2});
   c.Flush(1);
   c.FlushOpen(1, {Range{.kind = RecordKind::kStep, .begin = 312, .sequence = 3}});
   Import(c);
-  EXPECT_EQ(Rows(kUseOfSteps), "1 70 20 3 140 6\n2 20 - 0 40 0\n3 - - - - -\n");
+  EXPECT_EQ(Rows(kUseOfSteps), "1 70 20 3 140 6 5 10\n2 20 - 0 40 0 - -\n3 - - - - - - -\n");
   EXPECT_EQ(Issue("record_unknown"), 0);
 }
 
@@ -350,7 +353,7 @@ TEST_F(CaptureImportTest, WhereRecordsAreMissingTheUseOfProcessorsIsUnknown) {
   c.Add(1, Range{.kind = RecordKind::kStep, .begin = 100, .end = 200, .sequence = 1});
   c.Flush(1, /*dropped_total=*/1);
   Import(c);
-  EXPECT_EQ(Rows(kUseOfSteps), "1 - - - - -\n");
+  EXPECT_EQ(Rows(kUseOfSteps), "1 - - - - - - -\n");
 }
 
 // Its ring was copied while a range was open; when the segments were opened the range had ended.

@@ -23,17 +23,18 @@ inline constexpr std::string_view kServingDomain = "sonde.serving";
 inline bool IsServingFlow(std::string_view name) { return name.starts_with("sonde."); }
 
 enum class ServingKind : uint8_t {
-  kStep,      // of an engine step: in the range of its scheduling, in the step of a rank
-  kUpdate,    // of an engine step: in the range that deals with its output
-  kPrefill,   // of a request: takes part in the step being scheduled, with value tokens
-  kDecode,    // the same
-  kCached,    // value tokens of its prompt were in the prefix cache
-  kPreempt,   // it is put back into the queue
-  kDrafted,   // value tokens were proposed for it
-  kOutput,    // value tokens came out of the engine
-  kToken,     // value tokens reached the front-end
-  kSent,      // a piece of its stream was sent
-  kAnswered,  // its answer is complete
+  kStep,       // of an engine step: in the range of its scheduling, in the step of a rank
+  kUpdate,     // of an engine step: in the range that deals with its output
+  kPrefill,    // of a request: takes part in the step being scheduled, with value tokens
+  kDecode,     // the same
+  kCached,     // value tokens of its prompt were in the prefix cache
+  kPreempt,    // it is put back into the queue
+  kDrafted,    // value tokens were proposed for it
+  kOutput,     // value tokens came out of the engine
+  kToken,      // value tokens reached the front-end
+  kSent,       // a piece of its stream was sent
+  kAnswered,   // its answer is complete
+  kDelivered,  // what the client had not taken by then has left the server
 };
 
 struct ServingFlow {

@@ -19,7 +19,7 @@ constexpr std::pair<std::string_view, ServingKind> kFlowNames[] = {
     {"cached", ServingKind::kCached},     {"preempt", ServingKind::kPreempt},
     {"drafted", ServingKind::kDrafted},   {"output", ServingKind::kOutput},
     {"token", ServingKind::kToken},       {"sent", ServingKind::kSent},
-    {"answered", ServingKind::kAnswered},
+    {"answered", ServingKind::kAnswered}, {"delivered", ServingKind::kDelivered},
 };
 
 constexpr std::pair<std::string_view, RequestMoment> kMarkNames[] = {

@@ -297,6 +297,8 @@ class Builder {
         requests_[flow.key].sent.push_back(flow.ts);
       } else if (flow.kind == ServingKind::kAnswered) {
         requests_[flow.key].end_ns = flow.ts;
+      } else if (flow.kind == ServingKind::kDelivered) {
+        requests_[flow.key].row.delivered_ts = flow.ts;
       }
     }
   }

@@ -78,6 +78,9 @@ struct UseInstant {
   int64_t wait_ns = -1;
   uint32_t thread_switches = 0;
   uint32_t process_switches = 0;
+  bool are_faults_known = false;
+  uint32_t thread_faults = 0;
+  uint32_t process_faults = 0;
 };
 
 // The same of a stretch of time; -1 unknown.
@@ -87,6 +90,8 @@ struct ProcessorUse {
   int64_t wait_ns = -1;
   int64_t thread_switches = -1;
   int64_t process_switches = -1;
+  int64_t thread_faults = -1;
+  int64_t process_faults = -1;
 };
 
 struct SpanEnd {
@@ -155,6 +160,8 @@ void SetProcessorUse(const ProcessorUse& use, Row& row) {
   row.involuntary_switches = use.thread_switches;
   row.process_processor_ns = use.process_ns;
   row.process_involuntary_switches = use.process_switches;
+  row.major_faults = use.thread_faults;
+  row.process_major_faults = use.process_faults;
 }
 
 // Sorts nodes, finds parents, depth, modules and the owners of instants, splits overlaps off.

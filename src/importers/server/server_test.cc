@@ -126,6 +126,8 @@ class ServerSession : public ::testing::Test {
     api.Range("send", 70'000, 71'000);
     api.Flow(RecordKind::kFlowIn, 89'500, "sonde.answered", kRequest);
     api.Range("answered", 89'000, 89'800);
+    api.Flow(RecordKind::kFlowIn, 96'500, "sonde.delivered", kRequest);
+    api.Range("delivered", 96'000, 97'000);
     api.Write(session_ + "/api_1");
   }
 
@@ -197,6 +199,7 @@ TEST_F(ServerSession, RequestHasTheMomentsOfAllProcesses) {
   EXPECT_EQ(after("queued_ts"), 5'000);
   EXPECT_EQ(after("scheduled_ts"), 10'000);
   EXPECT_EQ(after("first_token_ts"), 70'500);  // when it was sent
+  EXPECT_EQ(after("delivered_ts"), 96'500);
   EXPECT_EQ(Number(*store, "SELECT dur FROM request"), 88'500);
   EXPECT_EQ(Number(*store, "SELECT is_whole + prompt_tokens + cached_tokens FROM request"), 14);
   EXPECT_EQ(Number(*store,

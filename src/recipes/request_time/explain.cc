@@ -27,6 +27,7 @@ Grows GrowthOf(RequestPart part) {
     case RequestPart::kComputing:
     case RequestPart::kCommunication:
     case RequestPart::kProcessor:
+    case RequestPart::kMajorFaults:
     case RequestPart::kSlowStep:
     case RequestPart::kDelivery:
       return Grows::kWithOutput;
@@ -93,7 +94,7 @@ RequestTime TimeOf(const ServedSession& session, const RequestRow& row) {
   time.whole.parts = SumOf(path);
   time.client_ns = time.whole.parts.Sum();
   if (row.ttft_ns >= 0) {
-    time.ttft_ns = row.ttft_ns + (time.client_ns - row.dur);
+    time.ttft_ns = row.ttft_ns + (time.client_ns - (DeliveredNs(row) - row.ts));
     time.first.parts = SumWithin(path, {row.ts + row.ttft_ns - time.ttft_ns, row.ts + row.ttft_ns});
   }
   const Interval pause =

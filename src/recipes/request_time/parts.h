@@ -27,7 +27,8 @@ namespace sonde::recipes {
   P(Computing, computing, "longer than usual: the ranks' own work")                          \
   P(Communication, communication, "longer than usual: the ranks communicated")               \
   P(RankWait, rank_wait, "longer than usual: ranks waited for a slower one")                 \
-  P(Processor, processor, "longer than usual: a rank or the engine waited for a processor")  \
+  P(Processor, processor, "a rank, the engine or the front-end's loop had no processor")     \
+  P(MajorFaults, major_faults, "pages were read from a disk or swap: the same three waited") \
   P(Compiling, compiling, "longer than usual: code was compiled")                            \
   P(Garbage, garbage_collection, "garbage was collected, in the front-end or in a step")     \
   P(SlowStep, slow_step, "longer than usual: steps whose ranks were not recorded")           \

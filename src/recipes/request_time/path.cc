@@ -19,7 +19,7 @@ constexpr int64_t kRightAfterNs = 5'000'000;
 class Path {
  public:
   Path(const ServedSession& session, const RequestRow& row)
-      : session_(session), row_(row), end_ns_(row.ts + row.dur) {
+      : session_(session), row_(row), end_ns_(DeliveredNs(row)) {
     for (const RequestStepRow* part : session.parts_of_requests[Number(row)]) {
       steps_of_request_[part->step_id] = part;
       if (part->output_tokens > 0 && part->output_ts >= 0) {
@@ -65,14 +65,27 @@ class Path {
   void UntilOrPaused(int64_t to_ns, RequestPart part) {
     const auto& pauses = session_.pauses;
     auto pause = std::partition_point(pauses.begin(), pauses.end(),
-                                      [&](const Interval& one) { return one.end_ns <= at_ns_; });
+                                      [&](const LoopPause& one) { return one.end_ns <= at_ns_; });
     for (; pause != pauses.end() && pause->start_ns < to_ns; ++pause) {
       Until(pause->start_ns, part);
-      const bool collects = session_.are_collections[static_cast<size_t>(pause - pauses.begin())];
-      Until(std::min(pause->end_ns, to_ns),
-            collects ? RequestPart::kGarbage : RequestPart::kEventLoop);
+      InPause(*pause, std::min(pause->end_ns, to_ns));
     }
     Until(to_ns, part);
+  }
+
+  // When in the pause the loop's thread waited for what is unknown: each share of the pause has it.
+  void InPause(const LoopPause& pause, int64_t to_ns) {
+    if (pause.collects) {
+      Until(to_ns, RequestPart::kGarbage);
+      return;
+    }
+    const double share = static_cast<double>(to_ns - at_ns_) / static_cast<double>(pause.Length());
+    const auto part_of = [&](int64_t ns) {
+      return std::min(to_ns, at_ns_ + static_cast<int64_t>(share * static_cast<double>(ns)));
+    };
+    Until(part_of(pause.WaitedForProcessor()), RequestPart::kProcessor);
+    Until(part_of(pause.WaitedForPages()), RequestPart::kMajorFaults);
+    Until(to_ns, RequestPart::kEventLoop);
   }
 
   // The first step of its engine that ends behind this moment.
@@ -223,7 +236,6 @@ ServedSession ServedSession::Of(const store::RowTables& tables) {
   session.steps = RunningSteps(tables.Rows<store::EngineStepRow>());
   session.times = TimesOfSteps(tables, session.steps);
   session.pauses = LoopPauses(tables);
-  session.are_collections = AreCollections(tables, session.pauses);
   for (const EngineStep& step : session.steps) {
     int32_t& most = session.most_running[step.row->engine];
     most = std::max(most, static_cast<int32_t>(step.row->running_requests));
@@ -245,12 +257,14 @@ ServedSession ServedSession::Of(const store::RowTables& tables) {
   return session;
 }
 
-int64_t WaitBeforeArrival(const RequestRow& row, const std::vector<Interval>& pauses) {
+int64_t DeliveredNs(const RequestRow& row) { return std::max(row.ts + row.dur, row.delivered_ts); }
+
+int64_t WaitBeforeArrival(const RequestRow& row, const std::vector<LoopPause>& pauses) {
   if (row.loop_lag_ns >= 0) return row.loop_lag_ns;
   const auto after = std::partition_point(
-      pauses.begin(), pauses.end(), [&](const Interval& one) { return one.start_ns <= row.ts; });
+      pauses.begin(), pauses.end(), [&](const LoopPause& one) { return one.start_ns <= row.ts; });
   if (after == pauses.begin()) return 0;
-  const Interval& last = *std::prev(after);
+  const LoopPause& last = *std::prev(after);
   return row.ts <= last.end_ns + kRightAfterNs ? row.ts - last.start_ns : 0;
 }
 

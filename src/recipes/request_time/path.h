@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "recipes/request_time/parts.h"
+#include "recipes/request_time/pauses.h"
 #include "recipes/request_time/steps.h"
 
 namespace sonde::recipes {
@@ -26,8 +27,7 @@ struct ServedSession {
   const store::RowTables* tables = nullptr;
   std::vector<EngineStep> steps;
   std::vector<StepTime> times;              // parallel to steps
-  std::vector<Interval> pauses;             // of the front-end's event loop
-  std::vector<bool> are_collections;        // parallel to pauses
+  std::vector<LoopPause> pauses;            // of the front-end's event loop
   int64_t hand_over_ns = 0;                 // from front-end to engine, usually
   std::map<int32_t, int32_t> most_running;  // requests at once in a step, by engine
 
@@ -37,9 +37,12 @@ struct ServedSession {
 };
 
 // How long the client of a request waited at most before the application saw it.
-int64_t WaitBeforeArrival(const store::RequestRow& row, const std::vector<Interval>& pauses);
+int64_t WaitBeforeArrival(const store::RequestRow& row, const std::vector<LoopPause>& pauses);
 
-// Of a whole request: from its arrival, less the wait before that, to its end.
+// When nothing of its answer waited in the server any more: its end, or later.
+int64_t DeliveredNs(const store::RequestRow& row);
+
+// Of a whole request: from its arrival, less the wait before that, to its delivery.
 std::vector<PathPiece> PathOf(const ServedSession& session, const store::RequestRow& row);
 
 PartTimes SumOf(const std::vector<PathPiece>& path);

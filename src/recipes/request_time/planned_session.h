@@ -4,6 +4,7 @@
 // 10 further tokens (steps of 10 ms), and is answered 1 ms after its last one.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -21,6 +22,9 @@ inline constexpr int32_t kLag = 2;
 inline constexpr int32_t kGc = 3;
 inline constexpr int32_t kCompile = 4;
 inline constexpr int32_t kIdle = 5;
+inline constexpr int32_t kLoopWait = 6;
+inline constexpr int32_t kLoopRan = 7;
+inline constexpr int32_t kLoopFaults = 8;
 inline constexpr int32_t kFirstName = 10;
 
 // One request of the server.
@@ -32,6 +36,7 @@ struct Planned {
   int64_t hand_over_ms = 1;
   int64_t queue_ms = 1;
   int64_t delivery_ms = 1;  // of its last piece
+  int64_t left_ms = 0;      // until all of it had left the server
   int64_t prompt_tokens = 10;
   int64_t prefill_ms = 20;
   int64_t pieces = 1;  // of its prompt: each takes a prefill_ms longer than the one before
@@ -43,6 +48,7 @@ struct Planned {
   int64_t preempted_ms = 0;     // before its fifth step, in which 20 tokens are computed again
   int64_t gc_ms = 0;
   int64_t processor_ms = 0;  // that the ranks waited for a processor, where stores have that
+  int64_t faults = 0;        // of pages in the fifth step, 5 ms each
   int64_t compile_ms = 0;
   int64_t idle_ms = 0;         // that the ranks wait for the second call of that step
   int64_t engine_wait_ms = 0;  // that the engine waits for a processor in every step
@@ -56,6 +62,9 @@ class PlannedSession {
     Name(kPrefillName, "prefill");
     Name(kDecodeName, "decode");
     Name(kLag, "event loop lag ms");
+    Name(kLoopWait, "event loop processor wait ms");
+    Name(kLoopRan, "event loop processor ms");
+    Name(kLoopFaults, "event loop major faults");
     Name(kGc, "GC");
     Name(kIdle, "idle");
     Name(kCompile, "torch/_dynamo/convert_frame.py(1): _compile");
@@ -64,11 +73,12 @@ class PlannedSession {
       process.process_id = process.rank = i;
       processes_.push_back(process);
     }
-    for (int32_t i = 0; i <= ranks_; ++i) {
+    constexpr int32_t kOfLoop[] = {kLag, kLoopWait, kLoopRan, kLoopFaults};
+    for (int32_t i = 0; i < ranks_ + 4; ++i) {
       store::TrackRow track;
       track.track_id = i;
-      track.name = i == ranks_ ? kLag : kDecodeName;
-      track.process_id = i;
+      track.name = i < ranks_ ? kDecodeName : kOfLoop[i - ranks_];
+      track.process_id = std::min(i, ranks_);
       tracks_.push_back(track);
     }
   }
@@ -100,6 +110,8 @@ class PlannedSession {
     now_ += plan.delivery_ms * kMillisecond;
     row.last_token_ts = now_;
     row.dur = now_ - row.ts;
+    now_ += plan.left_ms * kMillisecond;
+    if (plan.left_ms > 0) row.delivered_ts = now_;
     row.ttft_ns = row.first_token_ts - row.ts;
     row.is_whole = 1;
     requests_.push_back(row);
@@ -109,6 +121,14 @@ class PlannedSession {
     if (collects) Slice(kGc, begin_ns, (end_ns - begin_ns) / kMillisecond);
     counters_.push_back({end_ns, ranks_, static_cast<double>(end_ns - begin_ns) / 1e6});
     counters_.push_back({end_ns + kMillisecond, ranks_, 0});
+  }
+
+  // What the loop's thread did in the pause that was added last.
+  void InPause(double waited_ms, double ran_ms, int64_t faults) {
+    const int64_t ts = counters_.back().ts - kMillisecond + 1'000;
+    counters_.push_back({ts, ranks_ + 1, waited_ms});
+    counters_.push_back({ts, ranks_ + 2, ran_ms});
+    counters_.push_back({ts, ranks_ + 3, static_cast<double>(faults)});
   }
 
   // A step that computes prompts of others, beside so many requests in all.
@@ -182,14 +202,15 @@ class PlannedSession {
       Slice(kGc, now_ + 2 * kMillisecond, plan.gc_ms);
       Slice(kCompile, now_ + 2 * kMillisecond, plan.compile_ms);
       ms += plan.processor_ms + plan.gc_ms + plan.compile_ms + plan.slow_ms + plan.rank_slow_ms +
-            plan.idle_ms;
+            plan.idle_ms + 5 * plan.faults;
       for (int32_t i = 0; i < ranks_; ++i) {
         Slice(kIdle, now_ + 5 * kMillisecond, plan.idle_ms, i);
       }
     }
     step.processor_wait_ns = plan.engine_wait_ms * kMillisecond;
     Ranks(step, ms, is_fifth ? plan.slow_ms : 0, is_fifth ? plan.rank_slow_ms : 0,
-          (is_fifth ? plan.processor_ms : 0) + plan.busy_percent * ms / 100);
+          (is_fifth ? plan.processor_ms : 0) + plan.busy_percent * ms / 100,
+          is_fifth ? plan.faults : 0);
     now_ += ms * kMillisecond;
     step.dur = ms * kMillisecond;
     step.output_tokens = 1;
@@ -223,7 +244,7 @@ class PlannedSession {
 
   // The last rank is the slow one; the engine needs 0.2 ms after its ranks.
   void Ranks(const store::EngineStepRow& step, int64_t ms, int64_t engine_ms, int64_t rank_ms,
-             int64_t processor_ms) {
+             int64_t processor_ms, int64_t faults) {
     for (int32_t i = 0; i < ranks_; ++i) {
       store::StepRow rank;
       rank.step_id = step.step_id;
@@ -233,6 +254,7 @@ class PlannedSession {
       const int64_t less_ms = i + 1 == ranks_ ? 0 : rank_ms;
       rank.dur = (ms - engine_ms - less_ms) * kMillisecond - 3 * kMillisecond / 10;
       rank.processor_wait_ns = processor_ms * kMillisecond;
+      rank.process_major_faults = faults;
       rank_steps_.push_back(rank);
       store::FlowRow flow;
       flow.slice_out = step.slice_id;

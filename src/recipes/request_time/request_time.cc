@@ -74,8 +74,10 @@ void RunRequestPath(const DeviceView& view, store::RowSink& rows) {
 
 void RunLoopPause(const DeviceView& view, store::RowSink& rows) {
   if (view.data->tables == nullptr) return;
-  for (const Interval& pause : LoopPauses(*view.data->tables)) {
-    LoopPauseRow{pause.start_ns, pause.end_ns - pause.start_ns}.Write(rows);
+  for (const LoopPause& pause : LoopPauses(*view.data->tables)) {
+    LoopPauseRow{pause.start_ns, pause.Length(), pause.processor_ns, pause.processor_wait_ns,
+                 pause.major_faults}
+        .Write(rows);
   }
 }
 

@@ -100,7 +100,7 @@ std::vector<std::string> CauseParts(const RequestTimes& times, const SlowCause& 
   C(arguments, Text, "", kLabel, "what that text is filled with, a JSON list")                    \
   C(reason, Text, "", kLabel, "the reason in English")                                            \
   C(reason_zh, Text, "", kLabel, "the reason in Chinese")                                         \
-  C(client_ns, Int, "ns", kLess, "the sum of its parts: also the wait before its arrival")        \
+  C(client_ns, Int, "ns", kLess, "the sum of its parts: from the wait before its arrival on")     \
   C(usual_ns, Int, "ns", kNeither, "what a request of its size usually takes in this session")    \
   C(ttft_ns, Opt, "ns", kLess, "time to first token, with the wait before its arrival")           \
   C(longest_pause_ns, Opt, "ns", kLess, "the longest pause between two pieces of its output")     \
@@ -117,6 +117,7 @@ std::vector<std::string> CauseParts(const RequestTimes& times, const SlowCause& 
   C(communication_ns, Int, "ns", kLess, "longer than usual: communication of the ranks")          \
   C(rank_wait_ns, Int, "ns", kLess, "longer than usual: ranks waited for a slower one")           \
   C(processor_ns, Int, "ns", kLess, "longer than usual: waiting for a processor")                 \
+  C(major_faults_ns, Int, "ns", kLess, "longer than usual: pages read from a disk or swap")       \
   C(compiling_ns, Int, "ns", kLess, "longer than usual: code was compiled")                       \
   C(garbage_collection_ns, Int, "ns", kLess, "garbage was collected, in the front-end or a step") \
   C(slow_step_ns, Int, "ns", kLess, "longer than usual: steps whose ranks were not recorded")     \
@@ -137,7 +138,10 @@ SONDE_RESULT(RequestPathRow, kRequestPath, "request_path", SONDE_COLUMNS_REQUEST
 
 #define SONDE_COLUMNS_LOOP_PAUSE(C)                                                \
   C(start_ns, Int, "ns", KeyOf("time"), "begin: when the loop was due to be back") \
-  C(dur_ns, Int, "ns", kLess, "until it was")
+  C(dur_ns, Int, "ns", kLess, "until it was")                                      \
+  C(processor_ns, Opt, "ns", kLess, "its thread ran")                              \
+  C(processor_wait_ns, Opt, "ns", kLess, "its thread waited for a processor")      \
+  C(major_faults, Opt, "", kLess, "pages that the front-end waited for")
 SONDE_RESULT(LoopPauseRow, kLoopPause, "loop_pause", SONDE_COLUMNS_LOOP_PAUSE,
              "a pause of the front-end's event loop of 1 ms and more")
 

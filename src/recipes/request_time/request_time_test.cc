@@ -33,10 +33,11 @@ void Serve(Session& session, const std::function<void(Planned&)>& plant) {
 
 void ExpectParts(const RequestTimes& times) {
   for (const RequestTime& one : times.requests) {
-    EXPECT_GE(one.whole.parts.Sum(), one.row->dur) << one.name;
+    const int64_t server_ns = DeliveredNs(*one.row) - one.row->ts;
+    EXPECT_GE(one.whole.parts.Sum(), server_ns) << one.name;
     EXPECT_EQ(one.whole.parts.Sum(), one.client_ns) << one.name;
     if (one.row->loop_lag_ns >= 0) {
-      EXPECT_EQ(one.client_ns, one.row->dur + one.row->loop_lag_ns) << one.name;
+      EXPECT_EQ(one.client_ns, server_ns + one.row->loop_lag_ns) << one.name;
     }
     EXPECT_EQ(one.whole.parts[RequestPart::kUnexplained], 0) << one.name;
     for (const int64_t ns : one.whole.parts.ns) EXPECT_GE(ns, 0) << one.name;
@@ -75,6 +76,8 @@ const std::vector<Plant>& Plants() {
       {"processor", RequestPart::kProcessor, [](Planned& one) { one.processor_ms = 300; }},
       {"compiler", RequestPart::kCompiling, [](Planned& one) { one.compile_ms = 300; }},
       {"client", RequestPart::kDelivery, [](Planned& one) { one.delivery_ms = 300; }},
+      {"client that reads late", RequestPart::kDelivery, [](Planned& one) { one.left_ms = 300; }},
+      {"pages on a disk", RequestPart::kMajorFaults, [](Planned& one) { one.faults = 60; }},
   };
   return plants;
 }
@@ -315,6 +318,48 @@ TEST(RequestTimes, APauseInWhichGarbageIsCollectedIsThat) {
   ASSERT_EQ(times.causes.size(), 1U);
   EXPECT_EQ(times.causes[0].part, RequestPart::kGarbage);
   EXPECT_EQ(times.requests[9].whole.parts[RequestPart::kGarbage], 398 * kMillisecond);
+}
+
+// The loop is due back and has no processor, or waits for a page; what it did itself is its own.
+TEST(RequestTimes, APauseOfALoopThatWaitsIsThat) {
+  struct Held {
+    double waited_ms;
+    double ran_ms;
+    int64_t faults;
+    RequestPart part;
+    int64_t ms;
+  };
+  for (const Held& held : {Held{390, 5, 0, RequestPart::kProcessor, 390},
+                           Held{10, 390, 7, RequestPart::kEventLoop, 388},
+                           Held{0, 40, 30, RequestPart::kMajorFaults, 358},
+                           Held{0, 0, 2, RequestPart::kEventLoop, 358}}) {
+    Session session(1);
+    for (int i = 0; i < kRequests; ++i) {
+      Planned plan;
+      if (i == 9) plan.delivery_ms = 400;
+      session.Add(plan);
+      if (i != 9) continue;
+      session.Pause(session.now() - 399 * kMillisecond, session.now() - kMillisecond);
+      session.InPause(held.waited_ms, held.ran_ms, held.faults);
+    }
+    const RequestTimes times = ExplainRequests(session.Tables());
+    ExpectParts(times);
+    ASSERT_EQ(times.causes.size(), 1U);
+    EXPECT_EQ(KeyOfPart(times.causes[0].part), KeyOfPart(held.part));
+    EXPECT_EQ(times.requests[9].whole.parts[held.part], held.ms * kMillisecond);
+  }
+}
+
+// A worker that is stopped for longer than its few faults can take is no disk.
+TEST(RequestTimes, AFewFaultsExplainLittle) {
+  Session session(1);
+  Serve(session, [](Planned& one) {
+    one.faults = 2;
+    one.rank_slow_ms = 300;
+  });
+  const RequestTimes times = ExplainRequests(session.Tables());
+  ASSERT_EQ(times.causes.size(), 1U);
+  EXPECT_EQ(KeyOfPart(times.causes[0].part), "computing");
 }
 
 TEST(RequestTimes, ObjectivesReplaceTheLimit) {

@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-#include "recipes/host_activity/host_activity.h"
+#include "recipes/request_time/host_times.h"
 #include "recipes/request_time/usual.h"
 
 namespace sonde::recipes {
@@ -27,12 +27,19 @@ int64_t ProcessorWaitOf(const Row& row) {
   return std::max<int64_t>(row.processor_wait_ns, 0);
 }
 
+// Pages that any thread of the process waited for; 0 where a store does not record that.
+template <class Row>
+int64_t MajorFaultsOf(const Row& row) {
+  return std::max<int64_t>(row.process_major_faults, 0);
+}
+
 // What one rank did in an engine step.
 struct RankStep {
   int32_t rank = -1;
   int64_t begin_ns = 0;
   int64_t end_ns = 0;
   int64_t processor_wait_ns = 0;
+  int64_t major_faults = 0;  // of its process
   int64_t communication_ns = 0;
   int64_t idle_ns = 0;  // waiting for the engine's next call
 
@@ -59,16 +66,6 @@ std::map<int32_t, std::vector<Interval>> IdleTimes(const store::RowTables& table
   }
   for (auto& [process, idle] : times) idle = Merge(std::move(idle));
   return times;
-}
-
-int64_t OverlapNs(const std::vector<Interval>& times, int64_t begin_ns, int64_t end_ns) {
-  auto place = std::partition_point(times.begin(), times.end(),
-                                    [&](const Interval& one) { return one.end_ns <= begin_ns; });
-  int64_t sum = 0;
-  for (; place != times.end() && place->start_ns < end_ns; ++place) {
-    sum += std::min(place->end_ns, end_ns) - std::max(place->start_ns, begin_ns);
-  }
-  return sum;
 }
 
 void AddIdleTimes(const store::RowTables& tables, std::map<StepKey, RanksOfStep>& steps) {
@@ -100,7 +97,8 @@ std::map<StepKey, RanksOfStep> RankSteps(const store::RowTables& tables) {
     engine_of_process[of_rank.process_id] = step->second.first;
     if (of_rank.dur < 0) continue;
     found[step->second][of_rank.process_id] = {static_cast<int32_t>(of_rank.rank), of_rank.ts,
-                                               of_rank.ts + of_rank.dur, ProcessorWaitOf(of_rank)};
+                                               of_rank.ts + of_rank.dur, ProcessorWaitOf(of_rank),
+                                               MajorFaultsOf(of_rank)};
   }
   for (const auto& row : tables.Rows<store::CommunicationOpRow>()) {
     const auto engine = engine_of_process.find(row.process_id);
@@ -111,21 +109,6 @@ std::map<StepKey, RanksOfStep> RankSteps(const store::RowTables& tables) {
     if (rank != step->second.end()) rank->second.communication_ns += row.dur;
   }
   return found;
-}
-
-// Slices of all processes in which a host was at this.
-std::vector<Interval> TimesOf(const store::RowTables& tables, HostActivity activity) {
-  std::map<int32_t, bool> names;
-  std::vector<Interval> times;
-  for (const store::SliceRow& row : tables.Rows<store::SliceRow>()) {
-    if (row.dur <= 0 || row.name < 0) continue;
-    const auto [name, is_new] = names.try_emplace(row.name);
-    if (is_new) name->second = ActivityOf(NameIn(tables, row.name)) == activity;
-    const bool is_collection =
-        activity == HostActivity::kGarbageCollection && NameIn(tables, row.category) == "gc";
-    if (name->second || is_collection) times.push_back({row.ts, row.ts + row.dur});
-  }
-  return Merge(std::move(times));
 }
 
 // How much of its prompt a request had computed before a step, of the one that had most. A piece of
@@ -156,8 +139,8 @@ class Times {
       : steps_(steps),
         ranks_(RankSteps(tables)),
         computed_(ComputedBefore(tables)),
-        compiling_(TimesOf(tables, HostActivity::kCompilation)),
-        collecting_(TimesOf(tables, HostActivity::kGarbageCollection)) {
+        compiling_(HostTimes(tables, HostActivity::kCompilation)),
+        collecting_(HostTimes(tables, HostActivity::kGarbageCollection)) {
     AddIdleTimes(tables, ranks_);
     LearnLengths();
     LearnRanks();
@@ -219,18 +202,32 @@ class Times {
     return least;
   }
 
+  // What the engine's step took besides the work of its ranks.
+  static int64_t OutsideRanks(const EngineStep& step, const RanksOfStep& ranks) {
+    int64_t work_ns = 0;
+    for (const auto& [process, rank] : ranks) {
+      work_ns = std::max(work_ns, rank.end_ns - rank.begin_ns - rank.idle_ns);
+    }
+    return std::max<int64_t>(step.Length() - work_ns, 0);
+  }
+
   // Of the rank that waited longest, and of the engine outside the work of its ranks: while these
   // are at work it only asks for their answer, and whether it has a processor does not matter.
   static int64_t ProcessorWait(const EngineStep& step, const RanksOfStep* ranks) {
     if (ranks == nullptr) return ProcessorWaitOf(*step.row);
     int64_t wait_ns = 0;
-    int64_t work_ns = 0;
-    for (const auto& [process, rank] : *ranks) {
-      wait_ns = std::max(wait_ns, rank.processor_wait_ns);
-      work_ns = std::max(work_ns, rank.end_ns - rank.begin_ns - rank.idle_ns);
-    }
-    const int64_t outside_ns = std::max<int64_t>(step.Length() - work_ns, 0);
-    return wait_ns + std::min(ProcessorWaitOf(*step.row), outside_ns);
+    for (const auto& [process, rank] : *ranks) wait_ns = std::max(wait_ns, rank.processor_wait_ns);
+    return wait_ns + std::min(ProcessorWaitOf(*step.row), OutsideRanks(step, *ranks));
+  }
+
+  // How long the step may have waited for pages: of the rank with most, and of the engine outside
+  // the work of its ranks.
+  static int64_t FaultTime(const EngineStep& step, const RanksOfStep* ranks) {
+    const int64_t of_engine = MajorFaultsOf(*step.row) * kLongestFaultNs;
+    if (ranks == nullptr) return of_engine;
+    int64_t most = 0;
+    for (const auto& [process, rank] : *ranks) most = std::max(most, rank.major_faults);
+    return most * kLongestFaultNs + std::min(of_engine, OutsideRanks(step, *ranks));
   }
 
   static int64_t MillionthsOf(const EngineStep& step, int64_t ns) {
@@ -242,6 +239,7 @@ class Times {
     std::vector<int64_t> tails;
     std::vector<int64_t> schedules;
     std::vector<int64_t> waits;
+    std::vector<int64_t> faults;
     std::vector<int64_t> communication;
     std::vector<int64_t> idle;
     std::map<int32_t, std::vector<std::pair<int64_t, int64_t>>> own;
@@ -249,6 +247,7 @@ class Times {
       schedules.push_back(step.row->schedule_ns);
       const auto* ranks = RanksOf(step);
       waits.push_back(MillionthsOf(step, ProcessorWait(step, ranks)));
+      faults.push_back(FaultTime(step, ranks));
       if (ranks == nullptr) continue;
       tails.push_back(std::max<int64_t>(step.end_ns - LastEnd(*ranks), 0));
       communication.push_back(Least(*ranks, &RankStep::communication_ns));
@@ -258,6 +257,7 @@ class Times {
     }
     tail_ns_ = MedianOf(std::move(tails));
     wait_millionths_ = MedianOf(std::move(waits));
+    fault_ns_ = MedianOf(std::move(faults));
     schedule_ns_ = MedianOf(std::move(schedules));
     communication_ns_ = MedianOf(std::move(communication));
     idle_ns_ = MedianOf(std::move(idle));
@@ -295,6 +295,7 @@ class Times {
     // On a busy machine long steps wait more often than short ones.
     take(RequestPart::kProcessor,
          ProcessorWait(step, ranks) - step.Length() / kMillion * wait_millionths_);
+    take(RequestPart::kMajorFaults, FaultTime(step, ranks) - fault_ns_);
     const bool began_free = step.begin_ns == step.row->ts;
     if (began_free) take(RequestPart::kEngine, step.row->schedule_ns - schedule_ns_);
     if (ranks == nullptr) {
@@ -342,11 +343,10 @@ class Times {
   int64_t tail_ns_ = 0;
   int64_t idle_ns_ = 0;
   int64_t wait_millionths_ = 0;  // for a processor, of the length of a step
+  int64_t fault_ns_ = 0;
   int64_t schedule_ns_ = 0;
   int64_t communication_ns_ = 0;
 };
-
-constexpr std::string_view kLagCounter = "event loop lag ms";
 
 }  // namespace
 
@@ -374,30 +374,6 @@ std::vector<EngineStep> RunningSteps(std::span<const EngineStepRow> rows) {
 std::vector<StepTime> TimesOfSteps(const store::RowTables& tables,
                                    const std::vector<EngineStep>& steps) {
   return Times(tables, steps).Take();
-}
-
-std::vector<Interval> LoopPauses(const store::RowTables& tables) {
-  std::map<int32_t, bool> tracks;
-  for (const store::TrackRow& row : tables.Rows<store::TrackRow>()) {
-    if (NameIn(tables, row.name) == kLagCounter) tracks[row.track_id] = true;
-  }
-  std::vector<Interval> pauses;
-  for (const store::CounterRow& row : tables.Rows<store::CounterRow>()) {
-    if (row.value <= 0 || !tracks.contains(row.track_id)) continue;
-    pauses.push_back({row.ts - static_cast<int64_t>(row.value * 1e6), row.ts});
-  }
-  return Merge(std::move(pauses));
-}
-
-std::vector<bool> AreCollections(const store::RowTables& tables,
-                                 const std::vector<Interval>& pauses) {
-  const std::vector<Interval> times = TimesOf(tables, HostActivity::kGarbageCollection);
-  std::vector<bool> are_collections;
-  for (const Interval& pause : pauses) {
-    const int64_t collected_ns = OverlapNs(times, pause.start_ns, pause.end_ns);
-    are_collections.push_back(2 * collected_ns >= pause.end_ns - pause.start_ns);
-  }
-  return are_collections;
 }
 
 }  // namespace sonde::recipes

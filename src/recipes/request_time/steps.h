@@ -45,11 +45,4 @@ struct StepTime {
 std::vector<StepTime> TimesOfSteps(const store::RowTables& tables,
                                    const std::vector<EngineStep>& steps);
 
-// When the event loop of a front-end stood still: from its appointment to when it kept it. United.
-std::vector<Interval> LoopPauses(const store::RowTables& tables);
-
-// Parallel to `pauses`: whether garbage was collected for half of it or more. Uses slice.
-std::vector<bool> AreCollections(const store::RowTables& tables,
-                                 const std::vector<Interval>& pauses);
-
 }  // namespace sonde::recipes

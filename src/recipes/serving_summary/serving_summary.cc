@@ -159,7 +159,7 @@ ServingTimes TimesOf(const store::RowTables& tables, int64_t begin_ns, int64_t e
   }
   std::stable_sort(arrived.begin(), arrived.end(),
                    [](const RequestRow* a, const RequestRow* b) { return a->ts < b->ts; });
-  const std::vector<Interval> pauses = LoopPauses(tables);
+  const std::vector<LoopPause> pauses = LoopPauses(tables);
   ServingTimes times;
   for (const RequestRow* row : arrived) {
     const Fate fate = FateOf(*row, NameIn(tables, row->finish_reason));

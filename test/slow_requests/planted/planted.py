@@ -9,12 +9,14 @@ A file in the folder SONDE_PLANTED orders what the tokenizer or a worker does ne
 import ctypes
 import gc
 import json
+import mmap
 import os
 import time
 from pathlib import Path
 
 FOLDER = Path(os.environ.get("SONDE_PLANTED", "."))
 _OBJECTS = 2_000_000
+_PAGES = 4096  # of a file
 _heap = []
 
 
@@ -56,7 +58,8 @@ def _obey(name):
         (FOLDER / f"{name}.new").rename(path)
     else:
         path.unlink()
-    {"sleep": time.sleep, "work": _work, "compile": _compile}[order["do"]](order["amount"])
+    work = {"sleep": time.sleep, "work": _work, "compile": _compile, "pages": _pages}
+    work[order["do"]](order["amount"])
     if order["times"] <= 0:
         (FOLDER / f"{name}.done").touch()
 
@@ -65,6 +68,25 @@ def _work(seconds):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         pass
+
+
+def _pages(seconds):
+    """Reads a file's pages through memory, each by itself, after it was asked to drop them:
+    what a process does whose pages went to a disk or swap."""
+    path = FOLDER / f"pages{os.getpid()}"
+    if not path.exists():
+        path.write_bytes(os.urandom(_PAGES * mmap.PAGESIZE))
+    end = time.monotonic() + seconds
+    with path.open("r+b") as file:
+        os.fsync(file.fileno())
+        while time.monotonic() < end:
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as pages:
+                pages.madvise(mmap.MADV_RANDOM)
+                for page in range(_PAGES):
+                    pages[page * mmap.PAGESIZE]
+                    if time.monotonic() >= end:
+                        break
 
 
 _PROGRAM = """
@@ -94,6 +116,12 @@ def _collect(seconds):
         gc.collect()
 
 
+def _bind(processor):
+    """The event loop's thread to one processor; below 0 to all of them."""
+    everywhere = range(os.cpu_count())
+    os.sched_setaffinity(0, everywhere if processor < 0 else {int(processor)})
+
+
 def _fill(_):
     _heap.extend([] for _ in range(_OBJECTS - len(_heap)))
 
@@ -113,7 +141,8 @@ class Plants:
         if scope["type"] != "http" or not path.startswith("/planted/"):
             await self._app(scope, receive, send)
             return
-        work = {"hold": _hold, "collect": _collect, "fill": _fill, "drop": _drop}
+        work = {"hold": _hold, "collect": _collect, "fill": _fill, "drop": _drop,
+                "pages": _pages, "bind": _bind}  # fmt: skip
         work[path.rpartition("/")[2]](float(scope["query_string"] or 0))
         await send({"type": "http.response.start", "status": 200, "headers": []})
         await send({"type": "http.response.body", "body": b""})

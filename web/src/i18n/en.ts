@@ -321,7 +321,8 @@ export const en = {
   "serving.delivery": "Delivery",
   "serving.prefills": "Prefills of others",
   "serving.slow": "Slow steps",
-  "serving.slow.help": "What engine steps took longer than steps with such a batch usually do, and preemption",
+  "serving.slow.help":
+    "What engine steps took longer than steps with such a batch usually do, waits for a processor or for memory pages, and preemption",
   "serving.p99.help": "Show the request that stands there, and the parts of its time",
   "serving.tokens": "{0} prompt tokens, {1} output tokens",
   "serving.distribution": "{0} values",
@@ -341,6 +342,7 @@ export const en = {
   "serving.choose": "Choose an engine step to see what each rank did in it.",
   "serving.step": "Engine step {0}",
   "serving.onestep": "What one engine step does",
+  "serving.overtime": "Over time",
   "serving.objectives": "Objectives",
   "serving.objectives.help":
     "Requests that miss one of them are slow: ttft (time to the first token), itl (the longest pause between tokens), e2e",

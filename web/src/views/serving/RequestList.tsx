@@ -1,13 +1,26 @@
+import type { TableMessage } from "../../api/messages";
 import { useApp, useAppState } from "../../app/context";
 import { DataTable } from "../../app/DataTable";
 import { Failure } from "../../app/Failure";
 import { useTable } from "../../app/useTable";
+import type { Measure } from "./measures";
 import { missedBy, missedStatement } from "./objectives";
 import { stepPartStatement, stepSentenceStatement, whyStatement } from "./paths";
+import { OverTime } from "./OverTime";
+import type { Request } from "./requests";
 import { useDetail } from "./useDetail";
 
-/** Below the charts: all requests, or what one engine step does. */
-export function RequestList({ trace }: { trace: number }) {
+const LISTS = { "": "serving.requests", steps: "serving.onestep", time: "serving.overtime" } as const;
+
+interface Properties {
+  trace: number;
+  requests: readonly Request[];
+  measure: Measure;
+  steps: TableMessage | null;
+}
+
+/** Below the charts: all requests, what one engine step does, or the course of the session. */
+export function RequestList({ trace, requests, measure, steps }: Properties) {
   const { t } = useApp();
   const [shown, show] = useDetail("list");
   const [objectives, setObjectives] = useDetail("slo");
@@ -15,14 +28,14 @@ export function RequestList({ trace }: { trace: number }) {
   return (
     <>
       <div className="toolbar">
-        {(["", "steps"] as const).map((name) => (
+        {(Object.keys(LISTS) as (keyof typeof LISTS)[]).map((name) => (
           <button
             key={name}
             aria-pressed={shown === name}
             data-testid={`serving-list-${name || "requests"}`}
             onClick={() => show(name)}
           >
-            {t(name === "" ? "serving.requests" : "serving.onestep")}
+            {t(LISTS[name])}
           </button>
         ))}
         {shown === "" && (
@@ -45,7 +58,9 @@ export function RequestList({ trace }: { trace: number }) {
           </>
         )}
       </div>
-      {shown === "" ? <Requests trace={trace} missed={missed} /> : <OneStep trace={trace} />}
+      {shown === "" && <Requests trace={trace} missed={missed} />}
+      {shown === "steps" && <OneStep trace={trace} />}
+      {shown === "time" && <OverTime requests={requests} measure={measure} steps={steps} />}
     </>
   );
 }

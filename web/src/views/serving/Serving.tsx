@@ -10,10 +10,10 @@ import { isReady } from "../../app/traces";
 import { useSchema, useTable } from "../../app/useTable";
 import type { View } from "../../app/view";
 import { formatCount, formatDuration, formatNumber, formatShare } from "../../base/format";
+import { MEASURES, valueOf, valuesOf } from "./measures";
 import {
   type Request,
   histogram,
-  interTokenTimes,
   othersStatement,
   partStatement,
   percentile,
@@ -31,25 +31,6 @@ import { useDetail } from "./useDetail";
 import { Waterfall } from "./Waterfall";
 
 const WITH_REQUESTS = { sql: "SELECT DISTINCT trace FROM request", trace: -1 };
-const MEASURES = ["TTFT", "TPOT", "ITL", "E2E"] as const;
-type Measure = (typeof MEASURES)[number];
-
-function valuesOf(requests: readonly Request[], measure: Measure): number[] {
-  const known = (values: (number | null)[]) => values.filter((value) => value !== null);
-  if (measure === "TTFT") return known(requests.map((request) => request.ttft));
-  if (measure === "TPOT") return known(requests.map((request) => request.tpot));
-  if (measure === "ITL") return interTokenTimes(requests);
-  return requests.filter((request) => request.ended).map((request) => request.end - request.ts);
-}
-
-/** Of one request what the measure shows; of the times between its tokens the longest. */
-function valueOf(request: Request, measure: Measure): number | null {
-  if (measure === "TTFT") return request.ttft;
-  if (measure === "TPOT") return request.tpot;
-  if (measure === "E2E") return request.ended ? request.end - request.ts : null;
-  return interTokenTimes([request]).reduce<number | null>((most, time) => Math.max(most ?? 0, time), null);
-}
-
 function Serving() {
   const { t } = useApp();
   // Stores of servers only have them.
@@ -210,7 +191,7 @@ function Server({ trace, select }: { trace: number; select: React.ReactNode }) {
         </div>
       </div>
       {selected === null ? (
-        <RequestList trace={trace} />
+        <RequestList trace={trace} requests={requests} measure={measure} steps={steps.data ?? null} />
       ) : (
         <OneRequest
           key={selected}

@@ -34,7 +34,9 @@ export function Waterfall({ requests, waits, pauses, selected, onSelect }: Prope
     return () => observer.disconnect();
   }, []);
   const begin = requests.reduce((least, request) => Math.min(least, request.ts), Infinity);
-  const end = requests.reduce((most, request) => Math.max(most, request.end), begin + 1);
+  // What a client had not taken at the end of its answer is delivered later.
+  const waited = (request: Request) => waits.get(request.id)?.map(({ ts, dur }) => ts + dur) ?? [];
+  const end = requests.reduce((most, request) => Math.max(most, request.end, ...waited(request)), begin + 1);
   const x = (at: number) => LABEL + ((at - begin) / Math.max(1, end - begin)) * (width - LABEL - 12);
   const first = Math.max(0, Math.floor(top / HEIGHT) - 4);
   const last = Math.min(requests.length, Math.ceil((top + height) / HEIGHT) + 4);

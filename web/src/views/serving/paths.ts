@@ -5,7 +5,7 @@ import type { Theme } from "../../theme/themes";
 import type { Request } from "./requests";
 
 const PARTS =
-  "event_loop tokenizing hand_over queue prefill other_prefill preemption decode engine computing communication rank_wait processor compiling garbage_collection slow_step delivery unexplained";
+  "event_loop tokenizing hand_over queue prefill other_prefill preemption decode engine computing communication rank_wait processor major_faults compiling garbage_collection slow_step delivery unexplained";
 
 /** Drawn anyway: the bars of a request are made of these. */
 const USUAL = "('tokenizing', 'hand_over', 'queue', 'prefill', 'decode')";
