@@ -1,4 +1,4 @@
-"""Slurm on this machine: a controller and nodes that are daemons, started by hand in one folder.
+"""Slurm on this machine: a controller and nodes, their daemons in one folder, no service manager.
 
 `shared` is a folder that jobs see as `/shared`, in a mount namespace of the nodes alone, so that
 the job files of the documentation run as they are.
@@ -113,9 +113,11 @@ class SlurmCluster:
         self._start(name, ["unshare", "-m", "sh", "-c", mount, "sh", str(self.shared), str(SHARED),
                            "slurmd", "-D", "-N", name])  # fmt: skip
 
-    def lose_head(self):
-        self._daemons["head"].kill()
-        self._daemons.pop("head").wait()
+    def restart_head(self):
+        """As a service manager does: the controller keeps its state when it is asked to end."""
+        self._daemons["head"].terminate()
+        self._daemons.pop("head").wait(timeout=60)
+        self.start_head()
 
     def lose_node(self, name):
         """With all that runs on it: what is in its mount namespace."""
@@ -160,15 +162,20 @@ class SlurmCluster:
 
     def wait(self):
         """Until nothing runs or waits; the states of all jobs then."""
-        for _ in range(3000):
+        end = time.monotonic() + 180
+        while time.monotonic() < end:
             states = self.states()
             if not set(states.values()) & {"PENDING", "RUNNING", "COMPLETING", "CONFIGURING"}:
                 return states
             time.sleep(0.1)
         raise AssertionError(f"jobs do not end: {states}")
 
-    def close(self):
+    def cancel(self):
+        """All jobs."""
         subprocess.run(["scancel", "--full", "-u", "root"], env=self.environment, check=False)
+
+    def close(self):
+        self.cancel()
         for name in reversed(list(self._daemons)):
             self._daemons[name].terminate()
         for process in self._daemons.values():

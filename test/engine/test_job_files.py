@@ -52,6 +52,8 @@ def start_slurm(tmp_path_factory):
 @pytest.fixture(name="shared")
 def make_shared(slurm, shared_data):
     """`/shared` with a job of 24 ranks, and the result of one machine."""
+    slurm.cancel()  # what a test left that failed
+    slurm.wait()
     for entry in slurm.shared.iterdir():
         shutil.rmtree(entry)
     (slurm.shared / "run").mkdir()
@@ -139,8 +141,7 @@ def test_a_head_that_is_restarted_loses_nothing(seed, slurm, shared, tmp_path):
     try:
         jobs = submit(slurm, tmp_path)
         time.sleep(random.Random(seed).random() * 2)
-        slurm.lose_head()
-        slurm.start_head()
+        slurm.restart_head()
         tasks, last = ends(slurm, jobs)
     finally:
         slurm.environment["BEFORE_SONDE"] = ""

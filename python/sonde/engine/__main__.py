@@ -135,9 +135,7 @@ def main() -> None:
         if status is not None:
             sys.exit(status)
         if attempt == 0:
-            line = (
-                "sonde: the engine is lost: looking for it, to go on from its parts"
-            )
+            line = "sonde: the engine is lost: looking for it, to go on from its parts"
             print(line, file=sys.stderr, flush=True)
         time.sleep(_PAUSE_S)
     sys.exit("sonde: error: the engine is lost; the same command goes on from the parts")
