@@ -197,7 +197,8 @@ test-graph-faults: build ## Plant faults in torch's compiler, and count which `s
 	  $$(setup/python.sh vllm) test/graph/count_faults.py build/graph build/$(PRESET)/bin/sonde families
 
 .PHONY: test-engine
-test-engine: build ## Run every mode of `sonde cluster` on Ray and Dask, with workers killed on the way, and all tests of lakes and buckets (a sample is in `make test`)
+test-engine: build ## Run every mode of `sonde cluster` on Ray, Dask and Slurm, with losses on the way (SONDE_KILLS=20 of each kind), and all tests of lakes and buckets (a sample is in `make test`)
+	@setup/debian.sh slurm
 	@SONDE_THOROUGH=1 SONDE_ENGINE_PYTHON=$$(setup/python.sh engine) $(PYTHON_TEST) -m pytest -q -o addopts=-ra test/engine
 
 .PHONY: test-torch-versions

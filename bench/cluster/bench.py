@@ -24,14 +24,14 @@ def rank_of(path):
     return int(path.stem.rsplit("_", 1)[1])
 
 
-def make_ranks(source, folder, count):
+def make_ranks(source, folder, count, copy=shutil.copy2):
     """Folders whose names and database names have the number of the rank."""
     sources = sorted(source.glob("*_ascend_pt"), key=lambda one: rank_of(
         next(one.rglob("ascend_pytorch_profiler_*.db"))))  # fmt: skip
     for rank in range(count):
         origin = sources[rank % len(sources)]
         target = folder / f"node_{1000 + rank}_20250109081616713_ascend_pt"
-        shutil.copytree(origin, target)
+        shutil.copytree(origin, target, copy_function=copy)
         for path in [*target.rglob("ascend_pytorch_profiler_*"), *target.glob("profiler_info_*")]:
             stem = path.stem.rsplit("_", 1)[0]
             path.rename(path.with_name(f"{stem}_{rank}{path.suffix}"))

@@ -1,20 +1,23 @@
 """Ray and Dask on this machine: a cluster of each, whose workers are processes."""
 
+import contextlib
 import os
 import secrets
+import shutil
 import socket
 import subprocess
 import time
 from pathlib import Path
 
 import pytest
+from cluster_modes import EIGHT
 
 ROOT = Path(__file__).resolve().parents[2]
 SONDE = ROOT / "build" / os.environ.get("PRESET", "dev") / "bin" / "sonde"
-# With so many workers each; `make test-engine` takes one, too.
+# With so many workers each; `make test-engine` takes one and eight, too.
 ENGINES = [("ray", 3), ("dask", 3)]
 if os.environ.get("SONDE_THOROUGH") == "1":
-    ENGINES += [("ray", 1), ("dask", 1)]
+    ENGINES += [("ray", 1), ("dask", 1), ("ray", 8), ("dask", 8)]
 
 
 @pytest.fixture(scope="session", name="python")
@@ -35,6 +38,7 @@ def make_environment(python, tmp_path_factory):
         **variables,
         "SONDE_ENGINE_PYTHON": python,
         "XDG_CACHE_HOME": str(tmp_path_factory.mktemp("cache")),
+        "SONDE_ENGINE_PATIENCE": "4",
         "RAY_USAGE_STATS_ENABLED": "0",
         "RAY_AUTH_MODE": "token",  # nobody else on this machine may use the cluster
         "RAY_AUTH_TOKEN": secrets.token_hex(32),
@@ -57,26 +61,49 @@ def wait_for_port(port):
 
 
 class RayCluster:
-    """One node whose processors are the workers."""
+    """One node whose processors are the workers, in a process group that is ended as a whole."""
 
     def __init__(self, environment, workers, folder):
         self._command = Path(environment["SONDE_ENGINE_PYTHON"]).with_name("ray")
         self.port = free_port()
+        self.count, self._folder = workers, folder
         self.environment = {**environment, "RAY_ADDRESS": f"127.0.0.1:{self.port}"}
         self.address = "ray"
-        # In a process group of its own, which is ended as a whole.
-        words = ["start", "--head", "--block", f"--port={self.port}", f"--num-cpus={workers}",
-                 "--include-dashboard=false", "--disable-usage-stats", f"--temp-dir={folder}",
-                 "--object-store-memory=100000000"]  # fmt: skip
-        self._process = subprocess.Popen(
-            [self._command, *words], env=environment, start_new_session=True,
+        self._start_head()
+
+    def _start(self, words, **variables):
+        return subprocess.Popen(
+            [self._command, "start", "--block", "--disable-usage-stats", *words],
+            env={**self.environment, **variables}, start_new_session=True,
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
+
+    def _start_head(self):
+        self._process = self._start(
+            ["--head", f"--port={self.port}", f"--num-cpus={self.count}",
+             "--include-dashboard=false", f"--temp-dir={self._folder}",
+             "--object-store-memory=100000000"])  # fmt: skip
         wait_for_port(self.port)
+
+    def add_node(self, **variables):
+        """Another node, with one processor; returns what ends it."""
+        words = [f"--address=127.0.0.1:{self.port}", "--num-cpus=1",
+                 "--object-store-memory=100000000"]  # fmt: skip
+        process = self._start(words, **variables)
+        for _ in range(600):
+            if below(process.pid, "raylet/raylet"):
+                break
+            time.sleep(0.1)
+        return lambda: end_group(process)
 
     def workers(self):
         """Processes that run a task now."""
         return below(self._process.pid, "ray::map_part")
+
+    def restart_head(self):
+        """With its node."""
+        end_group(self._process)
+        self._start_head()
 
     def close(self):
         end_group(self._process)
@@ -86,28 +113,49 @@ class DaskCluster:
     """A scheduler, and workers that a nanny starts again."""
 
     def __init__(self, environment, workers, folder):
-        python = environment["SONDE_ENGINE_PYTHON"]
+        self._python = environment["SONDE_ENGINE_PYTHON"]
         self.port = free_port()
+        self.count, self._folder = workers, folder
         self.environment = environment
         self.address = f"tcp://127.0.0.1:{self.port}"
-        here = {"env": environment, "cwd": folder, "start_new_session": True,
-                "stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL,
-                "stderr": subprocess.DEVNULL}  # fmt: skip
-        words = [python, "-m", "distributed.cli.dask_scheduler", "--no-dashboard",
-                 "--host", "127.0.0.1", "--port", str(self.port)]  # fmt: skip
-        self._processes = [subprocess.Popen(words, **here)]
+        self._start_head()
+        self._workers = self._start_workers(workers)
+
+    def _start(self, words, **variables):
+        return subprocess.Popen(
+            [self._python, "-m", *words], env={**self.environment, **variables},
+            cwd=self._folder, start_new_session=True, stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+
+    def _start_head(self):
+        words = ["--no-dashboard", "--host", "127.0.0.1", "--port", str(self.port)]
+        self._scheduler = self._start(["distributed.cli.dask_scheduler", *words])
         wait_for_port(self.port)
-        words = [python, "-m", "distributed.cli.dask_worker", self.address, "--no-dashboard",
-                 "--nworkers", str(workers), "--nthreads", "1"]  # fmt: skip
-        self._processes.append(subprocess.Popen(words, **here))
+
+    def _start_workers(self, count, **variables):
+        return self._start(["distributed.cli.dask_worker", self.address, "--no-dashboard",
+                            "--nworkers", str(count), "--nthreads", "1"], **variables)  # fmt: skip
+
+    def add_node(self, **variables):
+        """Another worker; returns what ends it."""
+        process = self._start_workers(1, **variables)
+        return lambda: end_group(process)
 
     def workers(self):
-        spawned = below(self._processes[-1].pid, "multiprocessing.spawn")
+        spawned = below(self._workers.pid, "multiprocessing.spawn")
         return [number for number in spawned if below(number, "")]
 
+    def restart_head(self):
+        """Workers end with it, as the engine has it; who runs a cluster starts them again."""
+        end_group(self._scheduler)
+        self._start_head()
+        end_group(self._workers)
+        self._workers = self._start_workers(self.count)
+
     def close(self):
-        for process in reversed(self._processes):
-            end_group(process)
+        end_group(self._workers)
+        end_group(self._scheduler)
 
 
 def end_group(process):
@@ -118,10 +166,12 @@ def end_group(process):
 
 
 def kill(number):
-    try:
-        os.kill(number, 9)
-    except ProcessLookupError:
-        pass
+    send(number, 9)
+
+
+def send(number, what):
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(number, what)
 
 
 def below(number, word):
@@ -144,6 +194,19 @@ def below(number, word):
         return False
 
     return [other for other in parents if descends(other) and word in lines.get(other, "")]
+
+
+def many_ranks(shared_data, folder, count):
+    """Copies of eight ranks under other numbers: more parts than workers."""
+    spans = sorted((shared_data / EIGHT).glob("*_ascend_pt"))
+    for number in range(count):
+        source = spans[number % len(spans)]
+        own = folder / f"node{number}_{source.name.partition('_')[2]}"
+        shutil.copytree(source, own)
+        for name in own.rglob("*_[0-9]*.*"):
+            if name.name.startswith(("ascend_pytorch_profiler_", "profiler_info_")):
+                name.rename(name.with_name(f"{name.stem.rpartition('_')[0]}_{number}{name.suffix}"))
+    return folder
 
 
 @pytest.fixture(scope="session", params=ENGINES, ids=lambda one: f"{one[0]}{one[1]}",

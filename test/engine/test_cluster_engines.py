@@ -3,18 +3,22 @@
 `make test` takes a few modes; `make test-engine` takes all, and kills more often.
 """
 
+import contextlib
 import os
 import random
 import shutil
+import signal
 import subprocess
 import threading
 
 import pytest
 from cluster_modes import EIGHT, TEXTS, all_modes, contents, words_of
-from conftest import SONDE, kill
+from conftest import SONDE, below, kill, many_ranks, send
 
 THOROUGH = os.environ.get("SONDE_THOROUGH") == "1"
 MODES = all_modes(SONDE) if THOROUGH else ["all", "slow_rank", "filter_db"]
+KINDS = ["killed", "stopped", "node", "full", "head"] if THOROUGH else ["killed"]
+KILLS = int(os.environ.get("SONDE_KILLS", "20" if THOROUGH else "1"))  # of each kind
 
 
 def run(words, environment, **options):
@@ -52,43 +56,85 @@ def test_texts_make_texts(both, shared_data):
     assert one.returncode == 0, one.stderr
 
 
-def many_ranks(shared_data, folder, count):
-    """Copies under other numbers: more parts than workers."""
-    spans = sorted((shared_data / EIGHT).glob("*_ascend_pt"))
-    for number in range(count):
-        source = spans[number % len(spans)]
-        own = folder / f"node{number}_{source.name.partition('_')[2]}"
-        shutil.copytree(source, own)
-        for name in own.rglob("*_[0-9]*.*"):
-            if name.name.startswith(("ascend_pytorch_profiler_", "profiler_info_")):
-                name.rename(name.with_name(f"{name.stem.rpartition('_')[0]}_{number}{name.suffix}"))
-    return folder
+@pytest.fixture(scope="module", name="ranks")
+def make_ranks(shared_data, tmp_path_factory):
+    """More parts than workers."""
+    return many_ranks(shared_data, tmp_path_factory.mktemp("ranks"), 48)
 
 
-@pytest.mark.parametrize("seed", range(20 if THOROUGH else 1))
-def test_workers_that_are_killed_are_made_up_for(seed, cluster, both, shared_data, tmp_path):
-    """At a random moment, one that works; it may be that none does."""
-    ranks = many_ranks(shared_data, tmp_path / "ranks", 24)
-    moment = random.Random(seed)
-    ended = threading.Event()
-    killed = []
+def stop(cluster, working, moment):
+    """One worker, with the command that it runs; it goes on at the end."""
+    worker = working[moment.randrange(len(working))]
+    stopped = [worker, *below(worker, "")]
+    for number in stopped:
+        send(number, signal.SIGSTOP)
 
-    def kill_some():
-        while not ended.wait(0.02):
-            working = cluster.workers()
-            if working and len(killed) < 2 and moment.random() < 0.2:
-                killed.append(working[moment.randrange(len(working))])
-                kill(killed[-1])
+    def go_on():
+        for number in stopped:
+            send(number, signal.SIGCONT)
 
-    thread = threading.Thread(target=kill_some)
-    thread.start()
+    return go_on
+
+
+class Loss:
+    """What happens to a cluster at a random moment after its work has begun."""
+
+    def __init__(self, kind, seed, cluster, disk):
+        self._kind, self._cluster, self._disk = kind, cluster, disk
+        self._moment = random.Random(f"{kind} {seed}")
+        self._ended = threading.Event()
+        self._undo = []
+        if kind in ("node", "full"):
+            variables = {"TMPDIR": str(disk)} if kind == "full" else {}
+            self._undo.append(cluster.add_node(**variables))
+        self.has_happened = False
+        self._thread = threading.Thread(target=self._wait)
+        self._thread.start()
+
+    def _wait(self):
+        while not self._ended.wait(0.02):
+            working = self._cluster.workers()
+            if working:
+                self._ended.wait(self._moment.random())
+                self._happen(self._cluster.workers() or working)
+                self.has_happened = True
+                return
+
+    def _happen(self, working):
+        if self._kind == "killed":
+            kill(working[self._moment.randrange(len(working))])
+        elif self._kind == "stopped":
+            self._undo.append(stop(self._cluster, working, self._moment))
+        elif self._kind == "node":
+            self._undo.pop()()
+        elif self._kind == "full":
+            with open(self._disk / "full", "wb") as file, contextlib.suppress(OSError):
+                file.write(bytes(1 << 20))
+        else:
+            self._cluster.restart_head()
+
+    def end(self):
+        self._ended.set()
+        self._thread.join()
+        for undo in self._undo:
+            undo()
+
+
+@pytest.mark.parametrize("seed", range(KILLS))
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_lost_is_made_up_for(kind, seed, cluster, both, ranks, mount_disk, tmp_path):
+    """Two clusters of three workers; a part of a head that is lost is not made again."""
+    if cluster.count != 3:
+        pytest.skip("of three workers")
+    loss = Loss(kind, seed, cluster, mount_disk("1m") if kind == "full" else None)
     try:
-        one, _ = both("-m", "slow_rank", "-d", ranks)
+        one, there = both("-m", "slow_rank", "-d", ranks)
     finally:
-        ended.set()
-        thread.join()
+        loss.end()
     assert one.returncode == 0, one.stderr
+    print(f"{kind} {seed}: {'in time' if loss.has_happened else 'too late'}")
     assert not list((tmp_path / "many/cluster_parts").glob(".*"))
+    assert not list((tmp_path / "many/cluster_parts").glob("*.failed.*"))
 
 
 def test_a_rank_that_cannot_be_read_is_named(both, shared_data, tmp_path):

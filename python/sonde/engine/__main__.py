@@ -2,19 +2,29 @@
 
 Started by ``sonde cluster --engine``. WORDS: those of the command SONDE, with ``--parts``; MEMORY:
 bytes for each task, 0 for no limit. The exit status and the output are those of the command.
+
+The engine's library lives in a process of its own. Where that ends without a word, or its engine is
+lost (a head that is restarted), another one goes on from the parts that are there.
 """
 
 import glob
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
-from typing import Any
+import time
+from contextlib import closing
+from typing import Any, Optional
 
-from sonde.engine._engines import Failed, open_engine
+from sonde.engine._engines import open_engine
+from sonde.engine._job import Failed, Lost, run
 from sonde.engine._task import map_part
 
+_ATTEMPTS = 10  # to find an engine that was lost
+_PAUSE_S = 3.0
+_FIRST, _AGAIN = "--first", "--again"  # attempt, in the process that has the library
 _TASKS = 3  # exit status of `sonde cluster --list-tasks` where parts are missing
 
 
@@ -65,31 +75,70 @@ def _run(engine: Any, command: str, words: list[str], memory: int, output: int) 
         os.unlink(failed)  # of an earlier call: tried again
     while True:
         tasks = [_arguments(command, task, memory) for task in _missing([command, *words], output)]
-        for done, (_, made) in enumerate(engine.run(map_part, tasks), 1):
-            for name, content in made.items():
-                _keep(folder, name, content)
-            _report(done, len(tasks))
+        with closing(run(engine, map_part, tasks)) as ends:
+            for done, (_, made) in enumerate(ends, 1):
+                for name, content in made.items():
+                    _keep(folder, name, content)
+                _report(done, len(tasks))
 
 
-def main() -> None:
-    """Ends with the status of the command, else with 1 and one line."""
-    name, memory, command, *words = sys.argv[1:]
+def _attempt(words: list[str], status_pipe: int, is_first: bool) -> None:
+    """Writes the exit status to the pipe; nothing where the engine is lost."""
+    name, memory, command, *words = words
     output = os.dup(1)
     os.dup2(2, 1)  # lines of the engine itself are no results
-    engine, is_cancelled = None, True
+    engine, status, line = None, 1, ""
     try:
         engine = open_engine(name, int(memory) or None)
         _run(engine, command, words, int(memory), output)
     except Failed as error:
-        sys.exit(f"sonde: error: {error}")
+        line = f"sonde: error: {error}"
+    except Lost as error:
+        if engine is not None or not is_first:
+            print(f"sonde: warning: {error}", file=sys.stderr, flush=True)
+            os._exit(1)  # without a farewell, for which the library would wait
+        line = f"sonde: error: {error}"
     except KeyboardInterrupt:
-        sys.exit(130)
-    except SystemExit:
-        is_cancelled = False
-        raise
-    finally:
-        if engine is not None:
-            engine.close(is_cancelled)
+        status = 130
+    except SystemExit as end:
+        status = int(end.code or 0)
+    if line:
+        print(line, file=sys.stderr, flush=True)
+    os.write(status_pipe, b"%d" % status)
+    if engine is not None:
+        engine.close()
+    os._exit(status)  # whatever threads the engine still has
+
+
+def _attempt_apart(words: list[str], option: str) -> Optional[int]:
+    """The exit status of a process that makes the attempt; None where the engine was lost."""
+    ours, its = os.pipe()
+    command = [sys.executable, "-m", "sonde.engine", f"{option}={its}", *words]
+    process = subprocess.Popen(command, pass_fds=[its])
+    os.close(its)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda own, _: process.send_signal(own))
+    with open(ours, "rb") as pipe:
+        text = pipe.read()
+    process.wait()
+    return int(text) if text else None
+
+
+def main() -> None:
+    """Ends with the status of the command, else with 1 and one line."""
+    words = sys.argv[1:]
+    option, _, pipe = words[0].partition("=")
+    if option in (_FIRST, _AGAIN):
+        return _attempt(words[1:], int(pipe), option == _FIRST)
+    for attempt in range(_ATTEMPTS):
+        status = _attempt_apart(words, _AGAIN if attempt else _FIRST)
+        if status is not None:
+            sys.exit(status)
+        if attempt == 0:
+            line = "sonde: the engine is lost: looking for it, to go on from its parts"
+            print(line, file=sys.stderr, flush=True)
+        time.sleep(_PAUSE_S)
+    sys.exit("sonde: error: the engine is lost; the same command goes on from the parts")
 
 
 if __name__ == "__main__":

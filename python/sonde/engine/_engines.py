@@ -1,20 +1,29 @@
-"""Ray and Dask: a task a part, tried again on another worker where its own is lost."""
+"""Ray and Dask by one small interface: ``Engine`` in ``_job``."""
 
 import importlib
-from collections.abc import Iterator
-from typing import Any, Callable, Optional, Union
+from collections.abc import Collection, Iterator
+from typing import Any, Optional
 
-_RETRIES = 5
-Function = Callable[..., Any]
-Tasks = list[tuple[Any, ...]]
+from sonde.engine._job import RETRIES, End, Engine, Failed, Function, Lost, first_line
 
 
-class Failed(Exception):
-    """The work cannot go on; the text is one line for people."""
+def _at_place(engine: str, function: Function, task: tuple[Any, ...]) -> tuple[Any, str, str]:
+    """On the worker: the value of the function, where that is, and why there is no value."""
+    if engine == "ray":
+        import ray
+
+        place = ray.get_runtime_context().get_node_id()
+    else:
+        import distributed
+
+        place = distributed.get_worker().address
+    try:
+        return function(*task), place, ""
+    except OSError as error:  # of the machine, and not of the work
+        return None, place, str(error)
 
 
-def _first_line(error: BaseException) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]
+_at_place.__module__ = "__main__"  # then engines send it by value
 
 
 class Ray:
@@ -22,34 +31,48 @@ class Ray:
 
     def __init__(self, address: Optional[str], memory: Optional[int]) -> None:
         self._ray = _package("ray")
-        self._memory = memory
-        self._refs: list[Any] = []
         try:
             self._ray.init(address=address, log_to_driver=False, logging_level="ERROR")
         except Exception as error:
-            raise Failed(f"Ray does not answer: {_first_line(error)}") from None
-
-    def run(self, function: Function, tasks: Tasks) -> Iterator[tuple[int, Any]]:
-        errors = self._ray.exceptions
-        remote = self._ray.remote(function).options(
-            max_retries=_RETRIES, num_cpus=1, memory=self._memory, scheduling_strategy="SPREAD"
+            raise Lost(f"Ray does not answer: {first_line(error)}") from None
+        self._own_node = self._ray.get_runtime_context().get_node_id()
+        self._remote = self._ray.remote(_at_place).options(
+            name="map_part", max_retries=0, num_cpus=1, memory=memory, scheduling_strategy="SPREAD"
         )
-        self._refs = [remote.remote(*task) for task in tasks]
-        numbers = {ref: number for number, ref in enumerate(self._refs)}
-        waiting = list(self._refs)
-        while waiting:
-            (done, *_), waiting = self._ray.wait(waiting, num_returns=1)
-            try:
-                result = self._ray.get(done)
-            except errors.RayTaskError as error:
-                raise Failed(_first_line(error.cause)) from None
-            except errors.RayError as error:
-                raise Failed(f"a part failed on every worker: {_first_line(error)}") from None
-            yield numbers[done], result
 
-    def close(self, is_cancelled: bool) -> None:
-        for ref in self._refs if is_cancelled else ():
-            self._ray.cancel(ref, force=True)
+    def places(self) -> list[str]:
+        return [node["NodeID"] for node in self._ray.nodes() if node["Alive"]]
+
+    def place_of(self, ref: Any) -> str:
+        return ""  # one that is stopped holds its processor: nothing is given to it
+
+    def submit(self, function: Function, task: tuple[Any, ...], places: list[str]) -> Any:
+        remote = self._remote
+        if places:
+            by_node = importlib.import_module("ray.util.scheduling_strategies")
+            strategy = by_node.NodeAffinitySchedulingStrategy(places[0], soft=True)
+            remote = remote.options(scheduling_strategy=strategy)
+        return remote.remote("ray", function, task)
+
+    def wait(self, running: Collection[Any], seconds: float) -> Iterator[tuple[Any, End]]:
+        errors = self._ray.exceptions
+        ended = self._ray.wait(list(running), num_returns=1, timeout=seconds)[0]
+        if not ended and self._own_node not in self.places():
+            raise Lost(
+                "the head of Ray is another one"
+            )  # who waits for tasks of the old one waits on
+        for ref in ended:
+            try:
+                yield ref, End(*self._ray.get(ref))
+            except errors.RayTaskError as error:
+                raise Failed(first_line(error.cause)) from None
+            except errors.RayError as error:
+                yield ref, End(lost=first_line(error))
+
+    def drop(self, ref: Any) -> None:
+        self._ray.cancel(ref, force=True)
+
+    def close(self) -> None:
         self._ray.shutdown()
 
 
@@ -59,30 +82,46 @@ class Dask:
     def __init__(self, address: Optional[str], memory: Optional[int]) -> None:
         self._distributed = _package("distributed")
         importlib.import_module("dask").config.set(
-            {"distributed.scheduler.allowed-failures": _RETRIES}
+            {"distributed.scheduler.allowed-failures": RETRIES}
         )
         local = {"threads_per_worker": 1, "dashboard_address": None, "silence_logs": "CRITICAL"}
-        self._futures: list[Any] = []
         try:
             self._client = self._distributed.Client(address, **({} if address else local))
         except OSError as error:
-            raise Failed(f"Dask does not answer: {_first_line(error)}") from None
+            raise Lost(f"Dask does not answer: {first_line(error)}") from None
 
-    def run(self, function: Function, tasks: Tasks) -> Iterator[tuple[int, Any]]:
-        self._futures = [self._client.submit(function, *task, pure=False) for task in tasks]
-        numbers = {future.key: number for number, future in enumerate(self._futures)}
-        for future in self._distributed.as_completed(self._futures):
+    def places(self) -> list[str]:
+        return list(self._client.scheduler_info(-1)["workers"])
+
+    def place_of(self, future: Any) -> str:
+        processing = self._client.processing().items()
+        return next((worker for worker, keys in processing if future.key in keys), "")
+
+    def submit(self, function: Function, task: tuple[Any, ...], places: list[str]) -> Any:
+        workers = places or None
+        return self._client.submit(_at_place, "dask", function, task, pure=False, workers=workers)
+
+    def wait(self, running: Collection[Any], seconds: float) -> Iterator[tuple[Any, End]]:
+        try:
+            done = self._distributed.wait(
+                list(running), timeout=seconds, return_when="FIRST_COMPLETED"
+            ).done
+        except self._distributed.TimeoutError:
+            return
+        except self._distributed.client.FuturesCancelledError:
+            raise Lost("the scheduler of Dask is lost") from None
+        for future in done:
             try:
-                result = future.result()
-            except self._distributed.KilledWorker:
-                raise Failed(f"a part failed on {_RETRIES + 1} workers that ended") from None
+                yield future, End(*future.result())
+            except self._distributed.KilledWorker as error:
+                yield future, End(lost=first_line(error))
             except RuntimeError as error:
-                raise Failed(_first_line(error)) from None
-            yield numbers[future.key], result
+                raise Failed(first_line(error)) from None
 
-    def close(self, is_cancelled: bool) -> None:
-        if is_cancelled:
-            self._client.cancel(self._futures)
+    def drop(self, future: Any) -> None:
+        self._client.cancel([future])
+
+    def close(self) -> None:
         self._client.close()
 
 
@@ -96,7 +135,7 @@ def _package(name: str) -> Any:
         ) from None
 
 
-def open_engine(name: str, memory: Optional[int]) -> Union[Ray, Dask]:
+def open_engine(name: str, memory: Optional[int]) -> Engine:
     """``ray``, ``dask``, or the address of a cluster: ``ray://HOST:PORT``, ``tcp://HOST:PORT``."""
     kind, _, address = name.partition("://")
     if kind == "ray":

@@ -1,6 +1,7 @@
 """What a worker does: one part of ``sonde cluster map``. It is sent by value, so that the worker's
 Python needs its standard library alone; its machine needs the command ``sonde``."""
 
+import errno
 import os
 import shutil
 import subprocess
@@ -35,7 +36,9 @@ def map_part(
         if done.returncode != 0:
             lines = done.stderr.decode(errors="replace").strip().splitlines()
             reason = f"signal {-done.returncode}" if done.returncode < 0 else (lines or [""])[-1]
-            raise RuntimeError(f"on {host}: {reason.removeprefix('sonde: error: ')}")
+            # OSError: of this machine, and not of the work; then another one tries
+            kind = OSError if os.strerror(errno.ENOSPC) in reason else RuntimeError
+            raise kind(f"on {host}: {reason.removeprefix('sonde: error: ')}")
         return {path.name: path.read_bytes() for path in Path(made).glob("[!.]*.parquet")}
 
 
