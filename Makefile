@@ -155,7 +155,7 @@ test-aarch64: ## Cross-compile for 64-bit Arm, run its unit tests under qemu, an
 
 .PHONY: test-thorough
 test-thorough: build ## Run what tests leave to others of its kind by default: other ranks, ways, damages (SONDE_THOROUGH=1)
-	@SONDE_THOROUGH=1 $(PYTHON_TEST) -m pytest -q -o addopts=-ra $$(grep -rl SONDE_THOROUGH test/e2e test/probe test/python --include='test_*.py')
+	@SONDE_THOROUGH=1 $(PYTHON_TEST) -m pytest -q -o addopts=-ra $$(grep -rl SONDE_THOROUGH test/e2e test/probe test/python test/wheel --include='test_*.py')
 
 .PHONY: test-corpus
 test-corpus: build ## Check the sentences and figures of every trace of test/e2e/corpus.txt (a part of them is in `make test`)

@@ -1,5 +1,5 @@
 #!/bin/bash
-# python.sh torch|test|lint|docs|compat|msprobe|tensorboard|vllm|vllm-newest|mindspore|engine|bench [--if-there]: print
+# python.sh torch|test|lint|docs|compat|msprobe|tensorboard|vllm|vllm-newest|mindspore|engine|resolve|bench [--if-there]: print
 # the path of a Python interpreter for that purpose; a missing environment is made in the cache
 # folder first.
 #   torch   runs the demo: $SONDE_PYTHON, or python3 where that has torch 2.4 or newer, else an environment with the pinned one
@@ -16,6 +16,7 @@
 #           requirements-mindspore.txt; --if-there as above
 #   engine  Ray, Dask, and readers and a server for lakes: $SONDE_ENGINE_PYTHON, or the environment of requirements-engine.txt; --if-there as above
 #   tensorboard  the graph viewer of requirements-tensorboard.txt
+#   resolve the resolver of requirements-resolve.txt
 #   bench   the rivals of requirements-bench.txt
 source "$(dirname "$0")/common.sh"
 
@@ -255,6 +256,7 @@ case "${1:-}" in
   vllm-newest) vllm_newest_python "${2:-}" ;;
   mindspore) mindspore_python "${2:-}" ;;
   engine) engine_python "${2:-}" ;;
+  resolve) environment resolve "$setup_dir/requirements-resolve.txt" 1 "uv: 25 MB to load, 70 MB on disk, some seconds" ;;
   bench) environment bench "$setup_dir/requirements-bench.txt" 1 "DuckDB, Perfetto: 60 MB to load, 250 MB on disk, some 10 seconds" ;;
-  *) fail "usage: python.sh torch|test|lint|docs|compat|msprobe|tensorboard|vllm|vllm-newest|mindspore|engine|bench" ;;
+  *) fail "usage: python.sh torch|test|lint|docs|compat|msprobe|tensorboard|vllm|vllm-newest|mindspore|engine|resolve|bench" ;;
 esac

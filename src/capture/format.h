@@ -182,10 +182,14 @@ inline constexpr uint32_t kMaxOpenRanges = 1024;
 inline constexpr size_t kRingDataOffset = 4096 + kMaxOpenRanges * sizeof(Record);
 // An open range is a Record whose duration is not yet known; entry 0 is the outermost. The array
 // begins at kOpenRangesOffset; entries below min(open_depth, kMaxOpenRanges) are valid. Entries of
-// kind kNone hold the place of ranges that were filtered out. Closing a range first commits its
-// record and then lowers open_depth. After a crash between the two, the entry with the same ticks,
-// kind and name as the last slot before head is that finished range and is not open.
+// kind kNone hold the place of ranges that were filtered out. Closing a range puts the head that
+// follows its record into the entry's duration, commits the record and lowers open_depth. Whenever
+// the process is killed, HasEnded shows whether the record is there. Times cannot: ranges of one
+// name begin at one tick where the clock is coarse (40 ns on some Arm processors).
 inline constexpr size_t kOpenRangesOffset = 4096;
+constexpr bool HasEnded(const Record& open, uint64_t head) {
+  return DurationTicks(open) != 0 && DurationTicks(open) == (head & kDurationMask);
+}
 
 }  // namespace sonde::capture
 

@@ -146,6 +146,11 @@ SONDE_INLINE uint64_t DurKind(uint64_t start_ticks, uint64_t end_ticks) {
   return SONDE_LIKELY(ticks < capture::kDurationMask) ? ticks : capture::kDurationMask - 1;
 }
 
+// To be called before the record of an open range is committed (capture::HasEnded).
+SONDE_INLINE void MarkEnd(RingWriter* ring, Record* open) {
+  open->dur_kind |= (ring->head + 1) & capture::kDurationMask;
+}
+
 SONDE_INLINE void SetDepth(RingWriter* ring, uint32_t depth) {
   ring->open_depth = depth;
   __atomic_store_n(&ring->header->open_depth, depth, __ATOMIC_RELEASE);
@@ -180,12 +185,13 @@ SONDE_INLINE void PopOpen(uint32_t word, uint64_t kinds) {
   const uint64_t end_ticks = Ticks(ring->use_counter != 0);
   const uint32_t depth = ring->open_depth;
   if (SONDE_LIKELY(depth - 1 < capture::kMaxOpenRanges)) {
-    const Record& open = ring->open[depth - 1];
+    Record& open = ring->open[depth - 1];
     const auto kind = static_cast<uint32_t>(capture::KindOf(open));
     if (SONDE_LIKELY((kinds >> kind) & 1)) {
       if (SONDE_LIKELY(kind != 0)) {
         Record record = open;
         record.dur_kind += DurKind(open.ticks, end_ticks);
+        MarkEnd(ring, &open);
         CommitRecord(ring, record);
       }
       SetDepth(ring, depth - 1);

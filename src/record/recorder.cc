@@ -57,6 +57,7 @@ void sonde_pop_misplaced_(sonde::record::RingWriter* ring, uint64_t kinds, uint3
     if (kind != 0) {
       Record record = open;
       record.dur_kind += sonde::record::DurKind(open.ticks, end_ticks);
+      sonde::record::MarkEnd(ring, &ring->open[i]);
       sonde::record::CommitRecord(ring, record);
     }
     for (uint32_t j = i + 1; j < ring->open_depth; ++j) ring->open[j - 1] = ring->open[j];

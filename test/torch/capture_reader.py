@@ -158,7 +158,8 @@ def _ring(data, drained):
     open_ranges = b""
     for at in range(OPEN_RANGES, OPEN_RANGES + 32 * min(open_depth, 1024), 32):
         ticks, dur_kind = struct.unpack_from("<QQ", data, at)
-        if dur_kind >> 48 & 0xFF != 0:
+        has_ended = dur_kind & UNFINISHED == head != 0
+        if dur_kind >> 48 & 0xFF != 0 and not has_ended:
             unfinished = struct.pack("<QQ", ticks, dur_kind | UNFINISHED)
             open_ranges += unfinished + data[at + 16 : at + 32]
     return thread, last + open_ranges

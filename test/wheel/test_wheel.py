@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-BUILD = ROOT / "build" / os.environ.get("PRESET", "dev")
 TRAINING = """
 import torch
 layer = torch.nn.Linear(4, 4)
@@ -28,15 +27,6 @@ def run(*command, **options):
     done = subprocess.run(words, capture_output=True, text=True, check=False, **options)
     assert done.returncode == 0, f"{' '.join(words)}\n{done.stdout}\n{done.stderr}"
     return done.stdout
-
-
-@pytest.fixture(scope="module", name="wheel")
-def build_wheel(tmp_path_factory):
-    """Nothing is compiled: the build keeps the settings that it has."""
-    folder = tmp_path_factory.mktemp("wheel")
-    run(sys.executable, ROOT / "tools" / "wheel.py", BUILD, folder)
-    (wheel,) = folder.glob("sonde-*.whl")
-    return wheel
 
 
 @pytest.fixture(scope="module", name="installed")
@@ -66,8 +56,8 @@ def test_name_allows_any_python_3_and_names_the_oldest_c_library(wheel):
 @pytest.mark.skipif(
     os.environ.get("SONDE_THOROUGH") != "1", reason="with SONDE_THOROUGH=1: make test-thorough"
 )
-def test_two_wheels_of_one_build_are_the_same_bytes(wheel, tmp_path):
-    run(sys.executable, ROOT / "tools" / "wheel.py", BUILD, tmp_path)
+def test_two_wheels_of_one_build_are_the_same_bytes(wheel, build, tmp_path):
+    run(sys.executable, ROOT / "tools" / "wheel.py", build, tmp_path)
     (again,) = tmp_path.glob("sonde-*.whl")
     assert again.name == wheel.name
     assert again.read_bytes() == wheel.read_bytes()

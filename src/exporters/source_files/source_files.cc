@@ -30,6 +30,9 @@ constexpr std::string_view kOutput = "ASCEND_PROFILER_OUTPUT/";
 // Tables there are records (MindSpore's of a CPU), from which nobody has made deliverables yet.
 constexpr std::string_view kRecords = "FRAMEWORK/";
 
+// The device tool's own form: tables there are none of the framework's.
+constexpr std::string_view kOfTool = "mindstudio_profiler_output/";
+
 // Where a file goes; its folders are made.
 Result<std::string> PathOf(const ExportContext& context, const std::string& file) {
   const bool in_output = file.starts_with(kOutput) && !context.output_folder.empty();
@@ -267,7 +270,7 @@ Result<bool> WriteSourceTexts(const ExportContext& context) {
   for (const auto& [file, tables] : files) {
     SONDE_ASSIGN_OR_RETURN(const std::string path, PathOf(context, file));
     SONDE_RETURN_IF_ERROR(WriteCsv(*context.store, tables.front(), path));
-    any_deliverable = any_deliverable || !file.starts_with(kRecords);
+    any_deliverable |= !file.starts_with(kRecords) && file.find(kOfTool) == std::string::npos;
   }
   if (!any_deliverable) {
     SONDE_RETURN_IF_ERROR(WriteKept(context, &IsTable).status());

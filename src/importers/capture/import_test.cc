@@ -296,7 +296,8 @@ TEST_F(CaptureImportTest, CrashedProcess) {
   const uint32_t outer = c.Name("outer");
   c.Ring(1, 11, 8, 6,
          {Range{.kind = RecordKind::kStep, .begin = 50, .name = outer, .sequence = 3},
-          Range{.begin = 190, .end = 195, .name = name}});
+          Range{.begin = 190, .name = name}},
+         /*last_ended=*/true);
   Import(c);
   EXPECT_EQ(Rows("SELECT name, count(*) AS n, sum(dur) AS d, min(depth) AS depth FROM slice "
                  "GROUP BY name ORDER BY name"),
@@ -306,6 +307,17 @@ TEST_F(CaptureImportTest, CrashedProcess) {
   EXPECT_EQ(Issue("capture_not_closed"), 1);
   EXPECT_EQ(Issue("capture_no_end"), 1);
   EXPECT_EQ(Issue("records_missing"), 0);
+}
+
+// Where the clock is coarse, a range begins at the tick of the one before, or of the one in it.
+TEST_F(CaptureImportTest, CrashedProcessWithRangesOfOneTick) {
+  CaptureBuilder c;
+  c.Thread(1, 11, 1, "");
+  const Range range{.begin = 100, .end = 100, .name = c.Name("op")};
+  c.Add(1, range);
+  c.Ring(1, 11, 8, 0, {range, range});
+  Import(c);
+  EXPECT_EQ(Rows("SELECT name, dur FROM slice ORDER BY dur"), "op -1\nop -1\nop 0\n");
 }
 
 // Of a thread that has used `cpu` and waited `wait`, taken off its processor `switches` times.

@@ -112,18 +112,9 @@ class Copier {
 
   // Places of filtered ranges, and one range whose record was written just before the end.
   void RemoveClosed() {
-    const RingHeader& header = copy_.header;
-    Record last{};
-    if (header.head > 0) {
-      const uint64_t slot = (header.head - 1) & (header.capacity - 1);
-      last =
-          copy_.slots.empty() ? SlotAt(ring_ + capture::kRingDataOffset, slot) : copy_.slots.back();
-    }
     std::erase_if(copy_.open, [&](const Record& record) {
-      const auto kind = capture::KindOf(record);
-      return kind == capture::RecordKind::kNone ||
-             (header.head > 0 && record.ticks == last.ticks && record.name == last.name &&
-              kind == capture::KindOf(last));
+      return capture::KindOf(record) == capture::RecordKind::kNone ||
+             capture::HasEnded(record, copy_.header.head);
     });
     for (Record& record : copy_.open) record.dur_kind |= capture::kUnfinished;
   }

@@ -70,17 +70,16 @@ class SlotCollector {
     ThreadSlots& thread = Thread(ring.header.thread_index);
     thread.dropped = std::max(thread.dropped, ring.header.dropped);
     AddRun(thread, ring.header.tail, std::as_bytes(std::span(ring.slots)));
-    thread.open.insert(thread.open.end(), ring.open.begin(), ring.open.end());
-    heads_[ring.header.thread_index] = ring.header.head;
+    rings_[ring.header.thread_index] = &ring;
   }
 
   std::vector<ThreadSlots> Finish() {
     std::vector<ThreadSlots> list;
     for (auto& [index, thread] : threads_) {
       RemoveOverlaps(thread);
-      if (const auto head = heads_.find(index); head != heads_.end()) {
-        RemoveDuplicateRanges(head->second, thread);
-      }
+      const auto ring = rings_.find(index);
+      if (ring != rings_.end() && thread.open.empty())
+        thread.open = StillOpen(*ring->second, thread);
       if (thread.dropped > 0) {
         issues_.Add(kDropped, "", -1, static_cast<int64_t>(thread.dropped));
       }
@@ -174,27 +173,38 @@ class SlotCollector {
     thread.runs = std::move(kept);
   }
 
-  // Of the ranges that were open when the ring was copied, those that ended before the segments
-  // were opened: they are in slots from `head` on, or once more in a last chunk of open ranges.
-  static void RemoveDuplicateRanges(uint64_t head, ThreadSlots& thread) {
+  // The ranges that were open when the ring was copied, without those that ended before the
+  // segments were opened: they are in slots from its head on. A last chunk of open ranges is newer
+  // than both.
+  static std::vector<Record> StillOpen(const RingCopy& ring, const ThreadSlots& thread) {
     const auto key = [](const Record& record) {
       return std::tuple(record.ticks, record.name, capture::KindOf(record));
     };
-    std::set<std::tuple<uint64_t, uint32_t, capture::RecordKind>> open;
-    for (const Record& record : thread.open) open.insert(key(record));
-    if (open.empty()) return;
+    using Key = decltype(key(Record{}));
+    std::set<Key> wanted;
+    for (const Record& record : ring.open) wanted.insert(key(record));
+    std::multiset<Key> ended;
     for (const SlotRun& run : thread.runs) {
-      const uint64_t begin = std::max(run.first_slot, head);
+      const uint64_t begin = std::max(run.first_slot, ring.header.head);
       for (uint64_t slot = begin; slot < run.first_slot + run.count; ++slot) {
-        open.erase(key(LoadLe<Record>(run.slots + (slot - run.first_slot) * kSlotBytes)));
+        const Key one = key(LoadLe<Record>(run.slots + (slot - run.first_slot) * kSlotBytes));
+        if (wanted.contains(one)) ended.insert(one);
       }
     }
-    std::erase_if(thread.open, [&](const Record& record) { return open.erase(key(record)) == 0; });
+    std::vector<Record> open = ring.open;
+    // Of equal ones, which a coarse clock makes, the innermost ended.
+    for (size_t i = open.size(); i-- > 0 && !ended.empty();) {
+      const auto found = ended.find(key(open[i]));
+      if (found == ended.end()) continue;
+      ended.erase(found);
+      open.erase(open.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+    return open;
   }
 
   store::ImportIssues& issues_;
   std::map<uint32_t, ThreadSlots> threads_;
-  std::map<uint32_t, uint64_t> heads_;  // of rings, by thread index
+  std::map<uint32_t, const RingCopy*> rings_;  // by thread index
 };
 
 }  // namespace

@@ -232,18 +232,11 @@ class Checker {
     }
     AddSlots(header.thread_index, begin, slots);
     capture_.dropped[header.thread_index] = header.dropped;
-    const Record last =
-        header.head == 0
-            ? Record{}
-            : Load<Record>(bytes, capture::kRingDataOffset +
-                                      ((header.head - 1) & (header.capacity - 1)) * sizeof(Record));
     for (uint32_t i = 0; i < std::min(header.open_depth, capture::kMaxOpenRanges); ++i) {
       Record open = Load<Record>(bytes, capture::kOpenRangesOffset + i * sizeof(Record));
       if (capture::KindOf(open) == RecordKind::kNone) continue;
-      if (open.ticks == last.ticks && open.name == last.name &&
-          capture::KindOf(open) == capture::KindOf(last)) {
-        continue;  // just finished
-      }
+      const uint64_t ended_before = capture::DurationTicks(open);
+      if (ended_before != 0 && ended_before == header.head) continue;  // just finished
       open.dur_kind |= capture::kUnfinished;
       AddSlots(header.thread_index, header.head + i, {open});
     }

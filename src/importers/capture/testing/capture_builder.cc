@@ -232,7 +232,7 @@ void CaptureBuilder::FlushOpen(uint32_t thread, const std::vector<Range>& open) 
 }
 
 std::string CaptureBuilder::Ring(uint32_t thread, uint32_t tid, uint64_t capacity, uint64_t tail,
-                                 const std::vector<Range>& open) {
+                                 const std::vector<Range>& open, bool last_ended) {
   ThreadState& state = threads_[thread];
   capture::RingHeader header{};
   header.magic = capture::kRingMagic;
@@ -248,7 +248,9 @@ std::string CaptureBuilder::Ring(uint32_t thread, uint32_t tid, uint64_t capacit
   std::string bytes(capture::kRingDataOffset + capacity * sizeof(Record), '\0');
   std::memcpy(bytes.data(), &header, sizeof(header));
   for (size_t i = 0; i < open.size(); ++i) {
-    const Record record = ToRecord(open[i], false);
+    Record record = ToRecord(open[i], false);
+    record.dur_kind &= ~capture::kDurationMask;
+    if (last_ended && i + 1 == open.size()) record.dur_kind |= header.head;
     std::memcpy(bytes.data() + capture::kOpenRangesOffset + i * sizeof(record), &record,
                 sizeof(record));
   }

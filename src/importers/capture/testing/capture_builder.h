@@ -75,9 +75,10 @@ class CaptureBuilder {
   // The last chunk of a thread: ranges that were open, outermost first.
   void FlushOpen(uint32_t thread, const std::vector<Range>& open);
 
-  // Instead of Flush: puts later records into a ring file, with these open ranges.
+  // Instead of Flush: puts later records into a ring file, with these open ranges. `last_ended`:
+  // the record of the last one was written, and it was not yet taken off.
   std::string Ring(uint32_t thread, uint32_t tid, uint64_t capacity, uint64_t tail,
-                   const std::vector<Range>& open);
+                   const std::vector<Range>& open, bool last_ended = false);
 
   // --- Files ---
   const std::string& dictionary() const { return dictionary_; }
