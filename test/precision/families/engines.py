@@ -401,8 +401,8 @@ def in_chunks(run):
     replace_forward(module, forward)
 
 
-def norm_by_hand(run):
-    """A layer norm written out in operators."""
+def norm_in_parts(run):
+    """A layer norm written in single operators."""
     path, module = run.find(lambda _, m: isinstance(m, nn.LayerNorm), 1)
 
     def forward(self, x):
@@ -473,7 +473,7 @@ BENIGN = {
     "joined_heads": attention_by_sums,
     "flat_batch": flat_batch,
     "in_chunks": in_chunks,
-    "norm_by_hand": norm_by_hand,
+    "norm_in_parts": norm_in_parts,
     "conv_as_product": convolution_as_product,
     "precise": precise_sums,
     "deterministic": deterministic,
@@ -491,6 +491,6 @@ WHERE = {
     "top_k": ("mixtral",), "window": TEXTS, "reflect": PICTURES, "momentum": PICTURES,
     "normalised": (*PICTURES, "vit", "edges"), "silu_in_parts": ("qwen2", "qwen3", "llama"),
     "in_place": PICTURES, "joined_heads": ROTARY, "flat_batch": DENSE, "in_chunks": DENSE,
-    "norm_by_hand": ("gpt2", "vit"), "conv_as_product": ("unet",), "zero_bias": ("llama", "qwen3"),
+    "norm_in_parts": ("gpt2", "vit"), "conv_as_product": ("unet",), "zero_bias": ("llama", "qwen3"),
     "overflow": (*DENSE, "vit", "lstm", "edges"), "eight_bits": (*DENSE, "vit", "lstm", "edges"),
 }  # fmt: skip
