@@ -17,7 +17,7 @@ bool NamesItsUnit(const store::ResultColumnInfo& column) {
       {{"ns", "_ns"}, {"bytes", "_bytes"}, {"us2", "_us2"}, {"%", "_percent"}}};
   std::string_view unit;
   for (const auto& [name, end] : kEnds) {
-    if (column.name.ends_with(end)) unit = name;
+    if (column.name.ends_with(end) || column.name == name) unit = name;
   }
   return column.unit == unit;
 }

@@ -269,13 +269,14 @@ def compile_id() -> str:
 
 
 def _best(file: str, table: dict[str, Any], is_new: bool) -> dict[str, Any]:
-    """The table, or the one that a process kept which compiled this file and knew more."""
+    """The table, or the one that a process kept which compiled this file: that one knows at least
+    as much, and the types, bytes and operations, which a cached graph does not show."""
     path = os.path.join(_folder(), os.path.basename(file) + ".json")
-    if not is_new and _graph_sites.share_with_module(table) < 1:
+    if not is_new:
         kept = _read(path)
         if kept and len(kept["sites"]) == len(table["sites"]):
             known = _graph_sites.share_with_module
-            return kept if known(kept) > known(table) else table
+            return kept if known(kept) >= known(table) else table
     if is_new:
         _write(path, table)
     return table
