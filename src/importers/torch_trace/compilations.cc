@@ -129,7 +129,7 @@ void Compilations::End(const Event& event) {
   }
   const int64_t inside = begin - lane.events.rbegin();  // without an end of their own
   if (inside > 0) rows_.issues.Add(kNoEnd, rows_.source, -1, inside);
-  const OpenEvent range = *begin;
+  const OpenEvent range = std::move(*begin);
   lane.events.resize(lane.events.size() - static_cast<size_t>(inside) - 1);
   AddRange(event.id, range, event.ts, event.args);
   CountPhase(lane.open, event, range.ts);
@@ -148,7 +148,8 @@ void Compilations::CountPhase(Open& open, const Event& event, int64_t begin) {
   const auto is_same = [&](const std::string& outer) { return PhaseOf(outer) == phase; };
   if (phase < 0 || std::ranges::any_of(open.events, is_same)) return;
   const int64_t span = std::max<int64_t>(SpanNs(begin, event.ts), 0);
-  open.phases[phase] = std::min(open.phases[phase] + std::min(span, kLongest), kLongest);
+  int64_t& sum = open.phases[static_cast<size_t>(phase)];
+  sum = std::min(sum + std::min(span, kLongest), kLongest);
 }
 
 void Compilations::Instant(const Event& event) {
