@@ -19,7 +19,8 @@ SELECT 'device_task' AS what, '' AS kind, count(*), coalesce(sum(d.dur), 0)::BIG
 UNION ALL SELECT 'device_task', 'kernels', count(*), coalesce(sum(d.dur), 0)::BIGINT,
   count(DISTINCT d.name) FROM device_task d
   WHERE core IS NOT NULL AND core <> 'COMMUNICATION' AND {WHOLE}
-UNION ALL SELECT 'device_task', 'types', count(op_type), 0, count(DISTINCT op_type)
+UNION ALL SELECT 'device_task', 'types', count(nullif(op_type, 'N/A')), 0,
+  count(DISTINCT nullif(op_type, 'N/A'))
   FROM device_task d WHERE core IS NOT NULL AND core <> 'COMMUNICATION' AND {WHOLE}
 UNION ALL SELECT 'device_task', 'shapes', count(input_shapes), sum(length(input_shapes))::BIGINT,
   count(DISTINCT input_shapes) FROM device_task
@@ -52,13 +53,13 @@ UNION ALL SELECT 'api_call', coalesce(level, ''), count(*), sum(s.dur)::BIGINT,
 UNION ALL SELECT 'framework_op', CASE scope WHEN 8 THEN 'steps' WHEN 4 THEN 'modules'
     ELSE 'operators' END, count(*), sum(CASE WHEN s.dur > 0 THEN s.dur ELSE 0 END)::BIGINT,
   count(DISTINCT s.name) FROM framework_op JOIN slice s USING (slice_id) GROUP BY ALL
-UNION ALL SELECT 'framework_op', 'shapes', count(input_shapes),
+UNION ALL SELECT 'framework_op', 'shapes', count(nullif(input_shapes, '')),
   sum(length(input_shapes))::BIGINT, count(DISTINCT input_types) FROM framework_op
 UNION ALL SELECT 'framework_op', 'stacks', count(stack_id), 0, count(DISTINCT stack_id)
   FROM framework_op
 UNION ALL SELECT 'framework_op', 'sequence numbers', count(sequence_number),
   sum(sequence_number)::BIGINT, count(DISTINCT sequence_number) FROM framework_op
-  WHERE sequence_number >= 0
+  WHERE sequence_number >= 0 AND scope IS DISTINCT FROM 8  -- those of steps are their numbers
 UNION ALL SELECT 'slice', t.kind, count(*), sum(CASE WHEN s.dur > 0 THEN s.dur ELSE 0 END)::BIGINT,
   count(DISTINCT s.name) FROM slice s JOIN track t USING (track_id) WHERE t.kind IN
   ('thread', 'module', 'python', 'gc', 'os_runtime', 'communication_plane', 'communication_group')

@@ -70,13 +70,17 @@ def test_cells_are_ranges(mode, recorded, rows):
     (span,) = recorded(mode).spans()
     found = rows(span, "SELECT s.name AS name, count(*) AS n FROM slice s WHERE category = "
                        "'module' GROUP BY 1")  # fmt: skip
-    cells = {row["name"].removeprefix("net."): row["n"] for row in found}
+    cells = {re.sub(r"^(network\.)?net\.", "", row["name"]): row["n"] for row in found}
+    if mode.startswith("jit"):  # of a function that is compiled, MindSpore's kernels name no cell
+        kernels = rows(span, "SELECT DISTINCT name FROM device_task")
+        assert not any("Dense" in row["name"] for row in kernels) and "layers.0" not in cells
+        return
     names = {"embed", "layers.0", "layers.0.attn", "layers.0.attn.qkv", "layers.0.norm1", "head"}
     assert names <= cells.keys()
     assert all(cells[name] >= STEPS for name in names)
     inside = rows(span, "SELECT module, count(*) AS n FROM framework_op JOIN device_task USING "
                         "(slice_id) WHERE op_type = 'MatMul' GROUP BY 1")  # fmt: skip
-    by_cell = {(row["module"] or "").removeprefix("net."): row["n"] for row in inside}
+    by_cell = {re.sub(r"^(network\.)?net\.", "", row["module"] or ""): row["n"] for row in inside}
     assert by_cell.get("layers.0.attn.qkv", 0) >= STEPS
 
 

@@ -273,7 +273,10 @@ Result<bool> WriteSourceTexts(const ExportContext& context) {
     any_deliverable |= !file.starts_with(kRecords) && file.find(kOfTool) == std::string::npos;
   }
   if (!any_deliverable) {
-    SONDE_RETURN_IF_ERROR(WriteKept(context, &IsTable).status());
+    const auto is_kept = [](std::string_view file) {
+      return IsTable(file) || file.starts_with("PROF_") || file.find(kOfTool) != file.npos;
+    };
+    SONDE_RETURN_IF_ERROR(WriteKept(context, is_kept).status());
     return false;
   }
   SONDE_RETURN_IF_ERROR(WriteSourceAnalysis(context).status());

@@ -80,7 +80,7 @@ class TaskReader {
                   if (!id) return trace_.WrongType("COMPUTE_TASK_INFO");
                   const store::TaskKindRow kind =
                       device_.KindOf({.name = trace_.Text(row, 0),
-                                      .op_type = device_.Known(trace_.TextView(row, 5)),
+                                      .op_type = trace_.Text(row, 5),
                                       .core = trace_.Text(row, 4),
                                       .block_num = KnownNumber(row.Int(2)),
                                       .mix_block_num = KnownNumber(row.Int(3)),
@@ -105,10 +105,9 @@ class TaskReader {
                 [this](const SqliteRow& row) {
                   const auto id = row.Int(1);
                   if (!id) return trace_.WrongType(kTable);
-                  const store::TaskKindRow kind =
-                      device_.KindOf({.name = trace_.Text(row, 0),
-                                      .op_type = device_.Known(trace_.TextView(row, 3)),
-                                      .core = trace_.Text(row, 2)});
+                  const store::TaskKindRow kind = device_.KindOf({.name = trace_.Text(row, 0),
+                                                                  .op_type = trace_.Text(row, 3),
+                                                                  .core = trace_.Text(row, 2)});
                   kernels_.Insert(*id, {.kind = KernelKind(kind), .table = kTable});
                 });
   }

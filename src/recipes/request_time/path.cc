@@ -102,15 +102,21 @@ class Path {
            session_.steps[place].begin_ns < before_ns;
   }
 
-  // What a slow step is longer than usual, as far as the request waited in it.
-  void TakeExcess(size_t place, int64_t to_ns) {
+  // What a step is longer than usual, and the request has not waited for yet.
+  PartTimes& ExcessOf(size_t place) {
     if (place != excess_step_) {
       excess_step_ = place;
       excess_ = session_.times[place].excess;
     }
+    return excess_;
+  }
+
+  // What a slow step is longer than usual, as far as the request waited in it.
+  void TakeExcess(size_t place, int64_t to_ns) {
+    PartTimes& excess = ExcessOf(place);
     for (size_t i = 0; i < kRequestParts; ++i) {
-      const int64_t ns = std::clamp<int64_t>(to_ns - at_ns_, 0, excess_.ns[i]);
-      excess_.ns[i] -= ns;
+      const int64_t ns = std::clamp<int64_t>(to_ns - at_ns_, 0, excess.ns[i]);
+      excess.ns[i] -= ns;
       Until(at_ns_ + ns, static_cast<RequestPart>(i));
     }
   }
@@ -161,10 +167,27 @@ class Path {
   void Serve() {
     for (const Interval& delivery : Merge(std::move(deliveries_))) {
       Compute(delivery.start_ns);
-      UntilOrPaused(delivery.end_ns, RequestPart::kDelivery);
+      DeliverUntil(delivery.end_ns);
     }
     Compute(last_output_ns_ >= 0 ? last_output_ns_ : end_ns_);
     if (last_output_ns_ >= 0) UntilOrPaused(end_ns_, RequestPart::kDelivery);
+  }
+
+  // The engine sends what it has made while it is in its next step: where it stands still in that
+  // one, so does what it has not sent.
+  void DeliverUntil(int64_t to_ns) {
+    to_ns = std::min(to_ns, end_ns_);
+    for (size_t place = StepAt(at_ns_); at_ns_ < to_ns && IsStep(place, to_ns); ++place) {
+      const EngineStep& step = session_.steps[place];
+      const int64_t over_ns = std::min(step.end_ns, to_ns);
+      UntilOrPaused(step.begin_ns, RequestPart::kDelivery);
+      int64_t& still_ns = ExcessOf(place)[RequestPart::kEngine];
+      const int64_t ns = std::clamp<int64_t>(over_ns - at_ns_, 0, still_ns);
+      still_ns -= ns;
+      UntilOrPaused(at_ns_ + ns, RequestPart::kEngine);
+      UntilOrPaused(over_ns, RequestPart::kDelivery);
+    }
+    UntilOrPaused(to_ns, RequestPart::kDelivery);
   }
 
   void Compute(int64_t to_ns) {

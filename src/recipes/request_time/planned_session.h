@@ -44,6 +44,7 @@ struct Planned {
   int64_t decode_ms = 10;       // of a token
   int64_t other_prompt_ms = 0;  // of a prompt of 200 tokens of another one, in its third step
   int64_t slow_ms = 0;          // longer is its fifth step
+  bool is_held_back = false;    // what the step before gave is sent at the end of that step
   int64_t rank_slow_ms = 0;     // the rank in that step
   int64_t preempted_ms = 0;     // before its fifth step, in which 20 tokens are computed again
   int64_t gc_ms = 0;
@@ -212,6 +213,7 @@ class PlannedSession {
           (is_fifth ? plan.processor_ms : 0) + plan.busy_percent * ms / 100,
           is_fifth ? plan.faults : 0);
     now_ += ms * kMillisecond;
+    if (is_fifth && plan.is_held_back) parts_.back().sent_ts = now_;
     step.dur = ms * kMillisecond;
     step.output_tokens = 1;
     store::RequestStepRow part;

@@ -67,6 +67,11 @@ const std::vector<Plant>& Plants() {
        [](Planned& one) { one.other_prompt_ms = 300; }},
       {"preemption", RequestPart::kPreemption, [](Planned& one) { one.preempted_ms = 300; }},
       {"engine stopped", RequestPart::kEngine, [](Planned& one) { one.slow_ms = 300; }},
+      {"engine stopped before it sent what it had", RequestPart::kEngine,
+       [](Planned& one) {
+         one.slow_ms = 300;
+         one.is_held_back = true;
+       }},
       {"engine stopped within a step of its ranks", RequestPart::kEngine,
        [](Planned& one) { one.idle_ms = 300; }},
       {"worker stopped", RequestPart::kComputing, [](Planned& one) { one.rank_slow_ms = 300; }},
