@@ -77,6 +77,7 @@ PairFinding FindingOfPair(const DumpPair& pair, const Comparison& comparison,
   out.cause = FindFirstCause(comparison, target, golden, alignment, pair.target.construct.get(),
                              {.carried = before != nullptr ? before->rounding : 0,
                               .follows_agreement = before != nullptr && !before->differs,
+                              .other_optimizer = before != nullptr && before->other_optimizer,
                               .golden_construct = pair.golden.construct.get()});
   AddStepEvidence(place, before, &out);
   out.detail = DetailOf(out.cause, comparison.mode);

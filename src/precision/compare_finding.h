@@ -19,6 +19,7 @@ struct StepBefore {
   int64_t step = 0;
   double rounding = 0;  // the largest relative distance, by rounding alone
   bool differs = false;
+  bool other_optimizer = false;  // makes other calls in the two runs
 };
 
 struct PairPlace {

@@ -341,7 +341,7 @@ void CompareRun::FindCause(const Task& task, const DumpPair& pair, const Compari
   }
   StepBefore& now = before_[task.rank];
   now = {task.step, std::max(now.rounding, finding.cause.largest_relative),
-         now.differs || finding.cause.IsFinding()};
+         now.differs || finding.cause.IsFinding(), alignment.other_optimizer};
 }
 
 Status CompareRun::KeepForAnalysis(const Task& task, DumpFolder target, DumpFolder golden,

@@ -84,10 +84,11 @@ inline std::vector<CsvRow> ReadCsv(const std::string& path) {
 // A dump of the given entries ("data" object); the text lives as long as the program.
 inline std::unique_ptr<DumpFile> DumpOf(const std::string& data,
                                         const std::string& task = "statistics",
-                                        const std::string& framework = "pytorch") {
+                                        const std::string& framework = "pytorch",
+                                        const std::string& level = "mix") {
   static std::vector<std::unique_ptr<std::string>> texts;
   texts.push_back(std::make_unique<std::string>(
-      R"({"task": ")" + task + R"(", "level": "mix", "framework": ")" + framework +
+      R"({"task": ")" + task + R"(", "level": ")" + level + R"(", "framework": ")" + framework +
       R"(", "dump_data_dir": null, "data": )" + data + "}"));
   auto file = DumpFile::Parse(*texts.back(), "test.json");
   return file.ok() ? std::move(*file) : nullptr;

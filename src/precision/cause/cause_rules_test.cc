@@ -91,6 +91,32 @@ TEST(CauseRulesTest, WeightsBehindAgreeingGradientsAreTheOptimizers) {
   EXPECT_EQ(RuleCause(run(RuleOther()), run(RuleOut()), {.follows_agreement = true}).kind,
             CauseKind::kOptimizer);
   EXPECT_EQ(RuleCause(run(RuleOther()), run(RuleOut())).kind, CauseKind::kWeight);
+  // The last digit of an update belongs to the form of the optimizer; of what was loaded it is a
+  // change.
+  const std::string last = RuleValues("3.0000002", "7.0000003");
+  const CauseOptions another = {.follows_agreement = true, .other_optimizer = true};
+  EXPECT_FALSE(RuleCause(run(last), run(RuleOut()), another).IsFinding());
+  EXPECT_EQ(RuleCause(run(last), run(RuleOut()), {.follows_agreement = true}).kind,
+            CauseKind::kOptimizer);
+  EXPECT_EQ(RuleCause(run(last), run(RuleOut())).kind, CauseKind::kWeight);
+}
+
+TEST(CauseRulesTest, WhereWeightsAreNotRecordedTheFirstModuleShowsTheUpdate) {
+  const auto run = [](const std::string& first, const std::string& second, const char* level) {
+    return Side{RuleCall("Module.embed.Embedding.forward.0", RuleIn(), first) + "," +
+                    RuleCall("Module.act.ReLU.forward.0", RuleIn(), second),
+                "", level};
+  };
+  const CauseOptions later = {.follows_agreement = true};
+  const auto kind = [&](const Side& target, const Side& golden, CauseOptions options) {
+    return RuleCause(target, golden, options).kind;
+  };
+  const Side golden = run(RuleOut(), RuleOut(), "L0");
+  EXPECT_EQ(kind(run(RuleOther(), RuleOut(), "L0"), golden, later), CauseKind::kOptimizer);
+  EXPECT_EQ(kind(run(RuleOther(), RuleOut(), "L0"), golden, {}), CauseKind::kOperator);
+  EXPECT_EQ(kind(run(RuleOut(), RuleOther(), "L0"), golden, later), CauseKind::kOperator);
+  EXPECT_EQ(kind(run(RuleOther(), RuleOut(), "mix"), run(RuleOut(), RuleOut(), "mix"), later),
+            CauseKind::kOperator);
 }
 
 TEST(CauseRulesTest, FormsOfOneOptimizerAreNotCompared) {

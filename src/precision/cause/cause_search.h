@@ -87,8 +87,12 @@ class CauseSearch {
   bool IsVectorInside(std::string_view module, const Pair& pair);
   bool ReportChangedBehind(const AlignedCall& call, const Pair& pair, int32_t giver);
   bool IsComputed(const AlignedCall& call, const Pair& pair) const;
+  void ReportInside(const std::string& module, const AlignedCall& call, const Pair& pair);
+  void ReportOutside(const AlignedCall& call, const Pair& pair);
+  CauseKind KindBehindCalls(const Pair& pair, CauseKind kind) const;
   bool JudgeOrigin(const AlignedCall& call, const Pair& pair);
   bool IsOverwrittenInOne(const AlignedCall& call);
+  bool JudgeNotFinite(const AlignedCall& call, const Pair& pair, const std::vector<Pair>& pairs);
   bool JudgeResult(const AlignedCall& call, const Pair& pair, const std::vector<Pair>& pairs);
   bool JudgeCollective(const AlignedCall& call, const Pair& pair);
   bool JudgeNumbers(const AlignedCall& call, const Pair& pair, const std::vector<Pair>& pairs);

@@ -78,6 +78,8 @@ struct CauseOptions {
   // The step before was compared, and nothing but rounding differs in it: weights that differ were
   // made so by the optimizer.
   bool follows_agreement = false;
+  // In the step before the optimizers made other calls: forms of one differ in the last digit.
+  bool other_optimizer = false;
   const ConstructFile* golden_construct = nullptr;  // may be null
 };
 

@@ -67,6 +67,13 @@ bool CauseSearch::JudgeParameter(const AlignedCall& call, const Pair& pair) {
     const double relative = norm > 0 ? difference.length / norm : 0;
     const double carried =
         std::min(kCarriedGrowth * options_.carried + kCarriedLimit, kLargestCarried);
+    // An update of equal gradients, computed by another form of the optimizer: the last digit.
+    const double update = 2 * OperandOf(*pair.golden).unit;
+    if (options_.other_optimizer && relative <= update && !IsCoarse(update)) {
+      Remember(pair, difference.length, update * norm);
+      Pass(relative, *pair.target);
+      return false;
+    }
     if (options_.carried > 0 && relative <= carried) {
       Remember(pair, difference.length, carried * norm);
       Pass(relative, *pair.target);
@@ -200,7 +207,7 @@ bool CauseSearch::ReportChangedBehind(const AlignedCall& call, const Pair& pair,
     return other.golden == giver && other.target != kNoCall;
   });
   if (both == alignment_.calls.end()) return false;
-  Report(CauseKind::kOperator, call, &pair,
+  Report(KindBehindCalls(pair, CauseKind::kOperator), call, &pair,
          Concat("the golden run takes what ", NameOf(golden_, giver), " gave; in the target ",
                 NameOf(target_, both->target),
                 " gave the same, and code that records no call changed it"));
@@ -233,47 +240,59 @@ bool CauseSearch::JudgeOrigin(const AlignedCall& call, const Pair& pair) {
   }
   if (since_gap_ < kGapReach && ReportGap(call)) return true;
   const std::string inside = InsideOf(call);
-  if (inside.empty() && ReportChangedBehind(call, pair, theirs)) return true;
   if (!inside.empty()) {
-    out_.module = inside;
-    if (IsVectorInside(inside, pair)) {
-      Report(CauseKind::kWeight, call, &pair,
-             Concat("a vector that no call gave, in ", inside,
-                    ", whose own inputs agree: a weight or buffer of it"));
-      return true;
-    }
-    Report(CauseKind::kOperator, call, &pair,
-           Concat("computed in ", inside, " by code that records no call; its own inputs agree"));
-    // For example outputs of linear layers that the module has cut in parts.
-    const Operand operand = OperandOf(*pair.golden);
-    CallNumbers numbers;
-    numbers.family = Family::kModule;
-    numbers.unit = std::max(operand.unit, OperandOf(*pair.target).unit);
-    numbers.is_cuda = IsCuda();
-    if (pair.difference.gap == Gap::kNumbers &&
-        ExplainedByTf32(numbers, operand, pair.difference.length)) {
-      out_.evidence.emplace_back(kTf32Text);
-    }
-    return true;
+    ReportInside(inside, call, pair);
+  } else if (!ReportChangedBehind(call, pair, theirs)) {
+    ReportOutside(call, pair);
   }
-  if (IsComputed(call, pair)) {
-    Report(CauseKind::kOperator, call, &pair, std::string(kComputed));
-    return true;
+  return true;
+}
+
+// Made by code of a module that records no call.
+void CauseSearch::ReportInside(const std::string& module, const AlignedCall& call,
+                               const Pair& pair) {
+  out_.module = module;
+  if (IsVectorInside(module, pair)) {
+    Report(CauseKind::kWeight, call, &pair,
+           Concat("a vector that no call gave, in ", module,
+                  ", whose own inputs agree: a weight or buffer of it"));
+    return;
   }
-  const std::string_view why =
-      target_.level() == "L0" && calls_ > 0
-          ? "no recorded call produced this value: it comes from outside, or from code around all "
-            "recorded modules (dump with level mix to find out)"
-          : "no earlier recorded call produced this value in both runs";
-  // Inputs of the program exist from the first call on.
-  const bool nan = OperandOf(*pair.target).has_nan != OperandOf(*pair.golden).has_nan;
-  Report(nan && calls_ > 0 ? CauseKind::kNotFinite : CauseKind::kInput, call, &pair,
-         std::string(why));
+  Report(CauseKind::kOperator, call, &pair,
+         Concat("computed in ", module, " by code that records no call; its own inputs agree"));
+  // For example outputs of linear layers that the module has cut in parts.
+  const Operand operand = OperandOf(*pair.golden);
+  CallNumbers numbers;
+  numbers.family = Family::kModule;
+  numbers.unit = std::max(operand.unit, OperandOf(*pair.target).unit);
+  numbers.is_cuda = IsCuda();
+  if (pair.difference.gap == Gap::kNumbers &&
+      ExplainedByTf32(numbers, operand, pair.difference.length)) {
+    out_.evidence.emplace_back(kTf32Text);
+  }
+}
+
+// Given by no recorded call, outside of all modules that show it.
+void CauseSearch::ReportOutside(const AlignedCall& call, const Pair& pair) {
+  const bool is_computed = IsComputed(call, pair);
+  const bool hides_code = target_.level() == "L0" && calls_ > 0;
+  std::string why(is_computed  ? kComputed
+                  : hides_code ? "no recorded call produced this value: it comes from outside, or "
+                                 "from code around all recorded modules"
+                               : "no earlier recorded call produced this value in both runs");
+  if (hides_code) why += " (dump with level mix to find out)";
+  Report(KindBehindCalls(pair, is_computed ? CauseKind::kOperator : CauseKind::kInput), call, &pair,
+         std::move(why));
   if (pair.difference.gap == Gap::kChecksum) {
     out_.evidence.emplace_back(
         "checksums do not show whether one is NaN, rounded or another value (dump statistics)");
   }
-  return true;
+}
+
+// Inputs of the program exist from the first call on: a NaN that appears later was computed.
+CauseKind CauseSearch::KindBehindCalls(const Pair& pair, CauseKind kind) const {
+  const bool nan = OperandOf(*pair.target).has_nan != OperandOf(*pair.golden).has_nan;
+  return nan && calls_ > 0 ? CauseKind::kNotFinite : kind;
 }
 
 // Where no module is recorded that shows it.
@@ -336,10 +355,9 @@ double CauseSearch::LargestGradient() {
   largest_gradient_ = 0;
   for (const DumpRow& row : golden_.rows()) {
     const std::string_view api = golden_.apis()[row.api].name;
-    const bool is_gradient =
-        row.section == Section::kParametersGrad ||
-        (row.section == Section::kInput && api.find("_norm.") != std::string_view::npos &&
-         IsBehindBackward(static_cast<int32_t>(row.api)));
+    const bool is_gradient = row.section == Section::kParametersGrad ||
+                             (row.section == Section::kInput && IsNormOfTensors(api) &&
+                              IsBehindBackward(static_cast<int32_t>(row.api)));
     if (is_gradient) largest_gradient_ = std::max(largest_gradient_, OperandOf(row).norm);
   }
   return largest_gradient_;
@@ -359,8 +377,11 @@ bool CauseSearch::PassesAsRounding(const AlignedCall& call, const Pair& pair) {
   const bool gradient =
       operand.is_floating &&
       (IsOptimizerCall(NameOf(target_, call.target), construct_) || IsBehindBackward(call.golden));
+  // So did what code without records made of values that have differed: a part of logits, cast.
+  const bool has_differed = options_.carried > 0 || out_.largest_relative > 0;
+  const bool through_all = gradient || (has_differed && IsComputed(call, pair));
   const double unit =
-      std::max(UnitThrough(*pair.golden, call.golden), gradient ? coarsest_ : operand.unit);
+      std::max(UnitThrough(*pair.golden, call.golden), through_all ? coarsest_ : operand.unit);
   const double explained =
       InputTolerance(operand, unit, background_) + (gradient ? GradientNoise() : 0);
   if (pair.difference.length > explained) return false;

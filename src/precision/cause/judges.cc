@@ -27,6 +27,11 @@ double StatisticGap(const DumpRow& a, const DumpRow& b, size_t which) {
              : 0;
 }
 
+constexpr std::string_view kUpdatedUnseen =
+    "the step before agrees, gradients included, and weights are not recorded at L0: the optimizer "
+    "made other weights, or the module computes otherwise from this step on (dump with level mix "
+    "to "
+    "find out)";
 constexpr std::string_view kInput = ".input.";
 constexpr std::string_view kBackwardPart = ".backward";
 constexpr std::string_view kParametersGrad = ".parameters_grad";
@@ -342,9 +347,17 @@ bool CauseSearch::ReportNumbers(const AlignedCall& call, const Pair& pair,
                 pair.difference.is_lower_bound ? " or more" : "", "; rounding explains ",
                 ShortNumber(tolerance.length), " (",
                 base::CountOf(static_cast<int64_t>(tolerance.terms), "term"), ")");
-  Report(arguments.empty() ? CauseKind::kOperator : CauseKind::kArgument, call, &pair,
-         std::move(why));
-  if (!arguments.empty()) return true;
+  // At L0 weights are not recorded: where the first module of a step behind an agreement differs,
+  // the update between the two made other ones.
+  const bool by_optimizer = arguments.empty() && options_.follows_agreement && calls_ == 0 &&
+                            target_.level() == "L0" &&
+                            NameOf(target_, call.target).find(kForwardPart) != std::string::npos;
+  Report(by_optimizer        ? CauseKind::kOptimizer
+         : arguments.empty() ? CauseKind::kOperator
+                             : CauseKind::kArgument,
+         call, &pair, std::move(why));
+  if (by_optimizer) out_.evidence.emplace_back(kUpdatedUnseen);
+  if (by_optimizer || !arguments.empty()) return true;
   if (ExplainedByTf32(numbers_, OperandOf(*pair.golden), length)) {
     out_.evidence.emplace_back(kTf32Text);
   } else {
@@ -367,6 +380,24 @@ bool CauseSearch::IsOverwrittenInOne(const AlignedCall& call) {
   };
   return overwrites(target_, call.target, &target_origins_) !=
          overwrites(golden_, call.golden, &golden_origins_);
+}
+
+bool CauseSearch::JudgeNotFinite(const AlignedCall& call, const Pair& pair,
+                                 const std::vector<Pair>& pairs) {
+  const bool went_in = std::any_of(pairs.begin(), pairs.end(), [](const Pair& other) {
+    return other.target->section == Section::kInput && OperandOf(*other.target).has_nan &&
+           OperandOf(*other.golden).has_nan;
+  });
+  if (went_in) {  // NaN makes what it meets: nothing begins here
+    LeaveOut(pair);
+    return false;
+  }
+  if (JudgeCollective(call, pair) || ReportDeferred(call)) return true;
+  const bool mask = std::any_of(pairs.begin(), pairs.end(), [](const Pair& other) {
+    return !IsResult(*other.golden) && OperandOf(*other.golden).has_infinity;
+  });
+  Report(CauseKind::kNotFinite, call, &pair, NotFiniteText(*pair.target, *pair.golden, mask));
+  return true;
 }
 
 bool CauseSearch::JudgeResult(const AlignedCall& call, const Pair& pair,
@@ -392,22 +423,8 @@ bool CauseSearch::JudgeResult(const AlignedCall& call, const Pair& pair,
       Report(CauseKind::kShape, call, &pair,
              "the inputs of the call have the same shapes in both runs");
       return true;
-    case Gap::kNotFinite: {
-      const bool went_in = std::any_of(pairs.begin(), pairs.end(), [](const Pair& other) {
-        return other.target->section == Section::kInput && OperandOf(*other.target).has_nan &&
-               OperandOf(*other.golden).has_nan;
-      });
-      if (went_in) {  // NaN makes what it meets: nothing begins here
-        LeaveOut(pair);
-        return false;
-      }
-      if (JudgeCollective(call, pair) || ReportDeferred(call)) return true;
-      const bool mask = std::any_of(pairs.begin(), pairs.end(), [](const Pair& other) {
-        return !IsResult(*other.golden) && OperandOf(*other.golden).has_infinity;
-      });
-      Report(CauseKind::kNotFinite, call, &pair, NotFiniteText(*pair.target, *pair.golden, mask));
-      return true;
-    }
+    case Gap::kNotFinite:
+      return JudgeNotFinite(call, pair, pairs);
     case Gap::kChecksum:
       if (ReportDeferred(call) || ReportLoneCallsInside(call)) return true;
       Report(IsRandomApi(api) ? CauseKind::kRandom : CauseKind::kChecksum, call, &pair,

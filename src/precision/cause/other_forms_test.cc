@@ -13,8 +13,9 @@ using base::Concat;
 // A tensor of float32 with the statistics of `norm`, which asks for a gradient or not.
 std::string FormTensor(const char* shape, const char* norm, const char* asks = "false") {
   return Concat(R"({"type": "torch.Tensor", "dtype": "torch.float32", "shape": )", shape,
-                R"(, "Max": 2.0, "Min": -1.0, "Mean": 0.25, "Norm": )", norm,
-                R"(, "requires_grad": )", asks, "}");
+                R"(, "Max": )", norm[0] == 'N' ? norm : "2.0",
+                R"(, "Min": -1.0, "Mean": 0.25, "Norm": )", norm, R"(, "requires_grad": )", asks,
+                "}");
 }
 
 TEST(OtherFormsTest, TheSameNumbersInAnotherShapeAreNoDifference) {
@@ -112,6 +113,10 @@ TEST(OtherFormsTest, WhatCodeBetweenTwoCallsChangedIsNoInputOfTheProgram) {
   const FirstCause computed =
       RuleCause(run(FormTensor("[8, 8]", "9.5", "true")), run(FormTensor("[8, 8]", "9.0", "true")));
   EXPECT_EQ(computed.kind, CauseKind::kOperator);
+  for (const char* asks : {"true", "false"}) {  // NaN is no input of the program, either
+    EXPECT_EQ(RuleCause(run(FormTensor("[8, 8]", "NaN", asks)), run(given)).kind,
+              CauseKind::kNotFinite);
+  }
 }
 
 TEST(OtherFormsTest, AVectorThatNoCallGaveInAModuleIsAWeightOfIt) {
@@ -129,6 +134,26 @@ TEST(OtherFormsTest, AVectorThatNoCallGaveInAModuleIsAWeightOfIt) {
   const FirstCause cause = RuleCause(run("1.5"), run("1.0"));
   EXPECT_EQ(cause.kind, CauseKind::kWeight);
   EXPECT_EQ(cause.place, "Tensor.__radd__.0.forward.input.0");
+}
+
+// Of logits in bfloat16 that agree to the last digit, a part in float32: it shows their rounding
+// once anything has differed.
+TEST(OtherFormsTest, APartOfWhatWasRoundedIsRounded) {
+  const auto run = [](const char* norm) {
+    return Side{
+        RuleCall("Functional.linear.0.forward",
+                 R"({"type": "torch.Tensor", "dtype": "torch.bfloat16", "shape": [8, 8],)"
+                 R"( "Max": 2.0, "Min": -1.0, "Mean": 0.25, "Norm": 5.0, "requires_grad": true})",
+                 RuleOut()) +
+            "," +
+            RuleCall("Functional.cross_entropy.0.forward", FormTensor("[6, 8]", norm, "true"),
+                     RuleOther()),
+        ""};
+  };
+  const CauseOptions later = {.carried = 0.001};
+  EXPECT_EQ(RuleCause(run("4.0002"), run("4.0"), later).kind, CauseKind::kRounding);
+  EXPECT_EQ(RuleCause(run("5.0"), run("4.0"), later).kind, CauseKind::kOperator);
+  EXPECT_EQ(RuleCause(run("4.0002"), run("4.0")).kind, CauseKind::kOperator);
 }
 
 // The bias of keys in front of a softmax: all terms of its gradient cancel.

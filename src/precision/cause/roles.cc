@@ -104,6 +104,12 @@ bool IsUninitialisedApi(std::string_view api) {
   return operation.starts_with("empty") || operation.starts_with("new_empty");
 }
 
+bool IsNormOfTensors(std::string_view api) {
+  const std::string_view operation = OperatorOf(api);
+  return operation == "_foreach_norm" || operation == "vector_norm" || operation == "norm" ||
+         operation == "linalg_vector_norm";
+}
+
 bool IsOptimizerCall(std::string_view api, const ConstructFile* construct) {
   if (construct == nullptr) return false;
   const ConstructEntry* const entry = construct->Find(api);

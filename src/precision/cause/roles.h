@@ -27,6 +27,9 @@ bool IsUpdatedPlace(const DumpRow& row, std::string_view api);
 // The call gives memory as it was found, or only fills it.
 bool IsUninitialisedApi(std::string_view api);
 
+// The call gives norms of whole tensors, as the clipping of gradients does.
+bool IsNormOfTensors(std::string_view api);
+
 // Whether the call was made by an optimizer's step, as construct.json states it.
 bool IsOptimizerCall(std::string_view api, const ConstructFile* construct);
 

@@ -31,13 +31,14 @@ inline std::string RuleCall(const std::string& name, const std::string& inputs,
 struct Side {
   std::string calls;
   std::string tree;
+  std::string level = "mix";
 };
 
 inline FirstCause RuleCause(const Side& target, const Side& golden, CauseOptions options = {}) {
   static std::vector<std::unique_ptr<DumpFile>> dumps;
   static std::vector<std::unique_ptr<ConstructFile>> trees;
   for (const Side* side : {&target, &golden}) {
-    dumps.push_back(DumpOf("{" + side->calls + "}"));
+    dumps.push_back(DumpOf("{" + side->calls + "}", "statistics", "pytorch", side->level));
     auto tree = ConstructFile::Parse("{" + side->tree + "}", "construct.json");
     trees.push_back(std::move(*tree));
   }

@@ -240,7 +240,7 @@ def rotary_base(run):
 
 def other_rate(run):
     run.learning_rate = 3e-3
-    return ["optimizer", "lr", "add", "weight", "bias"]
+    return ["optimizer", "lr", "add", "mul", "weight", "bias"]
 
 
 def no_clipping(run):

@@ -346,6 +346,7 @@ def main():
     parser.add_argument("--own", action="store_true")
     parser.add_argument("--turn", type=int, default=0)
     options = parser.parse_args()
+    options.folder = options.folder.resolve()  # ranks meet at a file:// address
     import sonde.torch  # noqa: F401
     import torch  # noqa: F401  before the forks
 

@@ -140,35 +140,36 @@ def stale_output(run):
     return [*place(path), path.rsplit(".", 1)[0] + "."]
 
 
-def clamped(run):
-    """A kernel saturates at the largest number of a narrow type."""
-    path, module = linear(run, 3)
+def overwritten(run, number, overwrite):
+    """What a layer gave is overwritten before it is used, by calls that are not recorded."""
+    path, module = linear(run, number)
     forward = module.forward
 
-    def saturating(*args):
+    def changed(*args):
         out = forward(*args)
-        limit = float(aten.amax.default(aten.abs.default(out.detach()))) / 3
         with torch.no_grad():
-            aten.clamp_.default(out.detach(), -limit, limit)
+            overwrite(out.detach())
         return out
 
-    module.forward = saturating
+    module.forward = changed
     return [*place(path), path.rsplit(".", 1)[0] + "."]
+
+
+def clamped(run):
+    """A kernel saturates at the largest number of a narrow type."""
+
+    def saturate(out):
+        limit = float(aten.amax.default(aten.abs.default(out))) / 3
+        aten.clamp_.default(out, -limit, limit)
+
+    return overwritten(run, 3, saturate)
 
 
 def last_row_missing(run):
     """A kernel does not write the last row of its result (a tile that does not divide)."""
-    path, module = linear(run, 4)
-    forward = module.forward
-
-    def short(*args):
-        out = forward(*args)
-        with torch.no_grad():
-            aten.zero_.default(aten.select.int(out.detach(), 0, out.shape[0] - 1))
-        return out
-
-    module.forward = short
-    return [*place(path), path.rsplit(".", 1)[0] + "."]
+    return overwritten(
+        run, 4, lambda out: aten.zero_.default(aten.select.int(out, 0, out.shape[0] - 1))
+    )
 
 
 def overflow_in_half(run):
@@ -463,7 +464,8 @@ def set_parameter(run):
     """Biases of zero that the other run has not."""
     for module in run.model.modules():
         if isinstance(module, nn.Linear) and module.bias is None:
-            module.bias = nn.Parameter(torch.zeros(module.out_features), requires_grad=False)
+            zeros = torch.zeros(module.out_features, dtype=module.weight.dtype)
+            module.bias = nn.Parameter(zeros, requires_grad=False)
             return
 
 
