@@ -135,7 +135,7 @@ void PairMarks(const RankInput& rank, std::vector<MarkRow>& rows, Part& part) {
 
 // Ranges inside ranges, all threads together.
 void NameNested(std::vector<MarkRow>& rows) {
-  constexpr size_t kDeepest = 100;
+  constexpr size_t kDeepestRange = 100;
   std::stable_sort(rows.begin(), rows.end(), [](const MarkRow& a, const MarkRow& b) {
     return std::pair(a.ts, -a.end) < std::pair(b.ts, -b.end);
   });
@@ -143,7 +143,7 @@ void NameNested(std::vector<MarkRow>& rows) {
   for (MarkRow& row : rows) {
     while (!open.empty() && open.back().first < row.end) open.pop_back();
     if (!open.empty()) row.name = Concat(open.back().second, "::", row.name);
-    if (open.size() < kDeepest) open.emplace_back(row.end, row.name);
+    if (open.size() < kDeepestRange) open.emplace_back(row.end, row.name);
   }
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/strings.h"
+#include "importers/ascend/device_types.h"
 #include "importers/ascend_db/db_trace.h"
 #include "importers/ascend_db/issues.h"
 
@@ -11,15 +12,14 @@ namespace {
 using base::Concat;
 using base::SqliteRow;
 
-constexpr int16_t kNpu = 20;
-constexpr int16_t kCpu = 0;
-
 // An unknown device is none, not the first; the host has one.
 int16_t DeviceIndex(std::optional<int64_t> device) {
   return device ? static_cast<int16_t>(std::clamp<int64_t>(*device, 0, INT16_MAX)) : int16_t{-1};
 }
 
-int16_t DeviceType(std::optional<int64_t> device) { return device.value_or(0) < 0 ? kCpu : kNpu; }
+int16_t DeviceType(std::optional<int64_t> device) {
+  return device.value_or(0) < 0 ? kCpuType : kNpuType;
+}
 
 void ReadBlocks(DbTrace& trace) {
   if (!trace.Has("OP_MEMORY", {"name", "size", "allocationTime"})) return;

@@ -63,9 +63,9 @@ void CoreInstructions::Take(uint32_t word, Core& core) {
   core.cycles += word & 0xFFFFU;
   const bool is_known = kind == kState || kind < kPipelines;
   if (core.stamped_ns < 0 || !is_known) return rows_.issues.Add(kBadRecord, "instr.biu_perf");
-  constexpr double kNsPerUs = 1000;
+  constexpr double kNsAtOneMhz = 1000;  // a cycle
   const int64_t now =
-      core.stamped_ns + std::llround(static_cast<double>(core.cycles) * kNsPerUs / core.mhz);
+      core.stamped_ns + std::llround(static_cast<double>(core.cycles) * kNsAtOneMhz / core.mhz);
   const uint32_t events = word >> 16U & 0xFFFU;
   if (kind == kState) return TakeState(events, now, core);
   AddSlice(kind, now, now, static_cast<int32_t>(events), core);

@@ -2,13 +2,13 @@
 #include <algorithm>
 #include <array>
 
+#include "importers/ascend/device_types.h"
 #include "importers/ascend_raw/framework.h"
 #include "importers/ascend_raw/issues.h"
 
 namespace sonde::importers::raw {
 namespace {
 
-constexpr int16_t kNpu = 20;
 constexpr uint8_t kWorkspace = 1;
 constexpr uint8_t kExternal = 1;
 
@@ -31,7 +31,8 @@ void FrameworkLayer::AddMemory() {
     of_pointer.clear();
     for (; i < memory_.size() && place(memory_[i]) == pointer; ++i) {
       const MemoryUse& use = memory_[i].use;
-      if (use.device_type == kNpu && use.allocator != kExternal) of_pointer.push_back(&memory_[i]);
+      if (use.device_type == kNpuType && use.allocator != kExternal)
+        of_pointer.push_back(&memory_[i]);
     }
     AddBlocks(of_pointer);
   }

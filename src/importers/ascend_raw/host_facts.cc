@@ -8,6 +8,7 @@
 #include "base/host/json_writer.h"
 #include "base/strings.h"
 #include "importers/ascend/device_sheets.h"
+#include "importers/ascend/device_types.h"
 #include "importers/ascend_raw/issues.h"
 #include "importers/ascend_raw/record_stream.h"
 #include "importers/ascend_raw/units.h"
@@ -191,11 +192,10 @@ void HostFacts::AddPairs(std::string_view key,
 }
 
 void HostFacts::AddEvent(const MemoryChange& change, int64_t pid) {
-  constexpr int16_t kNpu = 20;
   store::MemoryEventRow event;
   event.ts = clock_.FromTicks(change.head.time);
   event.process_id = rows_.Process(pid);
-  event.device_type = kNpu;
+  event.device_type = kNpuType;
   event.device_index = static_cast<int16_t>(std::min<uint32_t>(change.device, INT16_MAX));
   event.pointer = static_cast<int64_t>(change.address);
   event.size_bytes = change.size;

@@ -9,6 +9,7 @@
 #include "base/files.h"
 #include "base/strings.h"
 #include "importers/ascend/device_model.h"
+#include "importers/ascend/device_types.h"
 #include "importers/ascend_text/csv_reader.h"
 #include "importers/ascend_text/issues.h"
 #include "importers/ascend_text/text_trace.h"
@@ -310,16 +311,14 @@ class KernelRows {
 
 // --- Memory ------------------------------------------------------------------------------------
 
-constexpr int16_t kNpu = 20;
-constexpr int16_t kCpu = 0;
 constexpr double kKb = 1024;
 constexpr double kMb = 1024 * 1024;
 
 void SetDevice(std::string_view cell, int16_t& type, int16_t& index) {
-  type = cell == "CPU" ? kCpu : kNpu;
+  type = cell == "CPU" ? kCpuType : kNpuType;
   // An unknown device is none: not the first.
-  index =
-      static_cast<int16_t>(type == kCpu ? 0 : std::clamp<int32_t>(DeviceOf(cell), -1, INT16_MAX));
+  index = static_cast<int16_t>(
+      type == kCpuType ? 0 : std::clamp<int32_t>(DeviceOf(cell), -1, INT16_MAX));
 }
 
 // Columns of allocated, reserved and active memory after an allocation, then after its release.
