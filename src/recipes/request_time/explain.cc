@@ -143,15 +143,15 @@ class SlowLimit {
     for (const auto& [time, usual] : values) rests.push_back(time - usual);
     spread_ns_ = SpreadOf(rests);
   }
-  // Marks a request that is beyond, and keeps what a cause of that is at least.
-  void Mark(RequestTime& one, int64_t time, int64_t usual) const {
+  // Marks a request in which this is beyond, and keeps what a cause of that is at least.
+  bool Mark(RequestTime& one, int64_t time, int64_t usual) const {
     const double limit =
         std::max({kSlowSpreads.value * spread_ns_,
                   share_ * static_cast<double>(std::max<int64_t>(usual, 0)), least_ns_});
-    one.is_slow = static_cast<double>(time - usual) > limit;
-    if (one.is_slow) {
-      one.least_cause_ns = std::llround(std::max(kReasonShare.value * limit, least_ns_));
-    }
+    if (static_cast<double>(time - usual) <= limit) return false;
+    one.is_slow = true;
+    one.least_cause_ns = std::llround(std::max(kReasonShare.value * limit, least_ns_));
+    return true;
   }
 
  private:
@@ -160,7 +160,8 @@ class SlowLimit {
   double spread_ns_ = 0;
 };
 
-// A measure that has one usual value; for the first token without the request's own prefill.
+// A measure that has one usual value; for the first token without the request's own prefill. What
+// is slow of a request is what exceeds its usual by most; its whole time goes before both.
 void MarkByMeasure(std::vector<RequestTime>& requests, int64_t RequestTime::* measure,
                    StretchTime RequestTime::* stretch, double share, double least_ms) {
   const bool less_prefill = stretch == &RequestTime::first;
@@ -176,9 +177,11 @@ void MarkByMeasure(std::vector<RequestTime>& requests, int64_t RequestTime::* me
   for (const int64_t rest : rests) values.emplace_back(rest, median);
   const SlowLimit limit(values, share, least_ms);
   for (RequestTime& one : requests) {
-    if (one.is_slow || one.*measure < 0) continue;
-    limit.Mark(one, one.*measure, median + own(one));
-    if (one.is_slow) one.slow = stretch;
+    const int64_t excess = one.*measure - median - own(one);
+    if (one.*measure < 0 || (one.is_slow && excess <= one.slow_excess_ns)) continue;
+    if (!limit.Mark(one, one.*measure, median + own(one))) continue;
+    one.slow = stretch;
+    one.slow_excess_ns = excess;
   }
 }
 
@@ -186,7 +189,9 @@ void MarkSlow(std::vector<RequestTime>& requests) {
   std::vector<std::pair<int64_t, int64_t>> values;
   for (const RequestTime& one : requests) values.emplace_back(one.client_ns, one.usual_ns);
   const SlowLimit limit(values, kSlowRequestShare.value, kSlowRequestMs.value);
-  for (RequestTime& one : requests) limit.Mark(one, one.client_ns, one.usual_ns);
+  for (RequestTime& one : requests) {
+    if (limit.Mark(one, one.client_ns, one.usual_ns)) one.slow_excess_ns = INT64_MAX;
+  }
   constexpr size_t kComparable = 3;
   if (requests.size() < kComparable) return;
   MarkByMeasure(requests, &RequestTime::ttft_ns, &RequestTime::first, kSlowTtftShare.value,

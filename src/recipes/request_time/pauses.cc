@@ -56,8 +56,8 @@ int64_t LoopPause::WaitedForProcessor() const {
 }
 
 int64_t LoopPause::WaitedForPages() const {
-  const int64_t rest =
-      Length() - WaitedForProcessor() - std::clamp<int64_t>(processor_ns, 0, Length());
+  const int64_t own_work = std::max<int64_t>(processor_ns - major_faults * kLongestFaultWorkNs, 0);
+  const int64_t rest = Length() - WaitedForProcessor() - std::min(own_work, Length());
   return std::clamp<int64_t>(major_faults * kLongestFaultNs, 0, std::max<int64_t>(rest, 0));
 }
 

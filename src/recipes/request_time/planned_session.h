@@ -51,9 +51,10 @@ struct Planned {
   int64_t processor_ms = 0;  // that the ranks waited for a processor, where stores have that
   int64_t faults = 0;        // of pages in the fifth step, 5 ms each
   int64_t compile_ms = 0;
-  int64_t idle_ms = 0;         // that the ranks wait for the second call of that step
-  int64_t engine_wait_ms = 0;  // that the engine waits for a processor in every step
-  int64_t busy_percent = 0;    // of every step that the ranks wait for a processor
+  int64_t idle_ms = 0;           // that the ranks wait for the second call of that step
+  bool is_rank_stopped = false;  // it slept in that wait, and not the engine
+  int64_t engine_wait_ms = 0;    // that the engine waits for a processor in every step
+  int64_t busy_percent = 0;      // of every step that the ranks wait for a processor
 };
 
 // A session in the making.
@@ -204,14 +205,23 @@ class PlannedSession {
       Slice(kCompile, now_ + 2 * kMillisecond, plan.compile_ms);
       ms += plan.processor_ms + plan.gc_ms + plan.compile_ms + plan.slow_ms + plan.rank_slow_ms +
             plan.idle_ms + 5 * plan.faults;
-      for (int32_t i = 0; i < ranks_; ++i) {
-        Slice(kIdle, now_ + 5 * kMillisecond, plan.idle_ms, i);
-      }
     }
+    for (int32_t i = 0; i < ranks_; ++i) {
+      Slice(kIdle, now_ + kMillisecond, 1, i);
+      if (is_fifth) Slice(kIdle, now_ + 5 * kMillisecond, plan.idle_ms, i);
+    }
+    const int64_t slept_ms = is_fifth ? plan.idle_ms : 0;
     step.processor_wait_ns = plan.engine_wait_ms * kMillisecond;
+    step.processor_ns =
+        (ms - plan.engine_wait_ms - (plan.is_rank_stopped ? 0 : slept_ms)) * kMillisecond;
     Ranks(step, ms, is_fifth ? plan.slow_ms : 0, is_fifth ? plan.rank_slow_ms : 0,
           (is_fifth ? plan.processor_ms : 0) + plan.busy_percent * ms / 100,
           is_fifth ? plan.faults : 0);
+    for (int32_t i = 0; i < ranks_; ++i) {
+      store::StepRow& rank = rank_steps_[rank_steps_.size() - 1 - static_cast<size_t>(i)];
+      rank.processor_ns =
+          rank.dur - rank.processor_wait_ns - (plan.is_rank_stopped ? slept_ms : 0) * kMillisecond;
+    }
     now_ += ms * kMillisecond;
     if (is_fifth && plan.is_held_back) parts_.back().sent_ts = now_;
     step.dur = ms * kMillisecond;

@@ -58,6 +58,7 @@ struct RequestTime {
   bool is_slow = false;
   int64_t least_cause_ns = 0;                             // what is less does not make it slow
   StretchTime RequestTime::* slow = &RequestTime::whole;  // what of it is slow
+  int64_t slow_excess_ns = 0;                             // of that; of the whole time: no limit
   std::vector<RequestReason> reasons;                     // none, one or two: largest excess first
   int32_t slow_rank = -1;                                 // where ranks waited for it
 };

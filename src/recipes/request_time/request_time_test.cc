@@ -74,6 +74,11 @@ const std::vector<Plant>& Plants() {
        }},
       {"engine stopped within a step of its ranks", RequestPart::kEngine,
        [](Planned& one) { one.idle_ms = 300; }},
+      {"worker stopped before it took its call", RequestPart::kComputing,
+       [](Planned& one) {
+         one.idle_ms = 300;
+         one.is_rank_stopped = true;
+       }},
       {"worker stopped", RequestPart::kComputing, [](Planned& one) { one.rank_slow_ms = 300; }},
       {"one rank of two", RequestPart::kRankWait, [](Planned& one) { one.rank_slow_ms = 300; }, 2},
       {"ranks not recorded", RequestPart::kSlowStep, [](Planned& one) { one.slow_ms = 300; }, 0},
@@ -213,18 +218,21 @@ TEST(RequestTimes, AQueueBehindThePromptsOfOthersIsThat) {
 }
 
 // An answer of a length that no other has: what is usual of it is not known well, but its first
-// token waited.
+// token waited, or a later one did, and longer.
 TEST(RequestTimes, TheReasonIsOfWhatIsSlow) {
-  Session session(1);
-  Serve(session, [](Planned& one) {
-    one.tokens = 1'000;
-    one.decode_ms = 11;
-    one.tokenizing_ms = 300;
-  });
-  const RequestTimes times = ExplainRequests(session.Tables());
-  ExpectParts(times);
-  ASSERT_EQ(times.causes.size(), 1U);
-  EXPECT_EQ(KeyOfPart(times.causes[0].part), "tokenizing");
+  for (const int64_t slow_ms : {0, 2'000}) {
+    Session session(1);
+    Serve(session, [&](Planned& one) {
+      one.tokens = 1'000;
+      one.decode_ms = 11;
+      one.tokenizing_ms = 300;
+      one.slow_ms = slow_ms;
+    });
+    const RequestTimes times = ExplainRequests(session.Tables());
+    ExpectParts(times);
+    ASSERT_EQ(times.causes.size(), 1U);
+    EXPECT_EQ(KeyOfPart(times.causes[0].part), slow_ms == 0 ? "tokenizing" : "engine");
+  }
 }
 
 // A longer prompt and a longer answer take longer, as is usual for their size.
@@ -336,7 +344,8 @@ TEST(RequestTimes, APauseOfALoopThatWaitsIsThat) {
   };
   for (const Held& held : {Held{390, 5, 0, RequestPart::kProcessor, 390},
                            Held{10, 390, 7, RequestPart::kEventLoop, 388},
-                           Held{0, 40, 30, RequestPart::kMajorFaults, 358},
+                           Held{0, 40, 30, RequestPart::kMajorFaults, 361},
+                           Held{60, 330, 5000, RequestPart::kMajorFaults, 338},
                            Held{0, 0, 2, RequestPart::kEventLoop, 358}}) {
     Session session(1);
     for (int i = 0; i < kRequests; ++i) {

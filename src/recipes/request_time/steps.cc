@@ -27,6 +27,14 @@ int64_t ProcessorWaitOf(const Row& row) {
   return std::max<int64_t>(row.processor_wait_ns, 0);
 }
 
+// How long the thread of a step was neither at work nor ready for it: it slept, or its process was
+// stopped. 0 where a store does not record that.
+template <class Row>
+int64_t AwayOf(const Row& row) {
+  if (row.processor_ns < 0) return 0;
+  return std::max<int64_t>(row.dur - row.processor_ns - ProcessorWaitOf(row), 0);
+}
+
 // Pages that any thread of the process waited for; 0 where a store does not record that.
 template <class Row>
 int64_t MajorFaultsOf(const Row& row) {
@@ -39,6 +47,7 @@ struct RankStep {
   int64_t begin_ns = 0;
   int64_t end_ns = 0;
   int64_t processor_wait_ns = 0;
+  int64_t away_ns = 0;
   int64_t major_faults = 0;  // of its process
   int64_t communication_ns = 0;
   int64_t idle_ns = 0;  // waiting for the engine's next call
@@ -96,9 +105,9 @@ std::map<StepKey, RanksOfStep> RankSteps(const store::RowTables& tables) {
     const store::StepRow& of_rank = *rank->second;
     engine_of_process[of_rank.process_id] = step->second.first;
     if (of_rank.dur < 0) continue;
-    found[step->second][of_rank.process_id] = {static_cast<int32_t>(of_rank.rank), of_rank.ts,
-                                               of_rank.ts + of_rank.dur, ProcessorWaitOf(of_rank),
-                                               MajorFaultsOf(of_rank)};
+    found[step->second][of_rank.process_id] = {
+        static_cast<int32_t>(of_rank.rank), of_rank.ts,      of_rank.ts + of_rank.dur,
+        ProcessorWaitOf(of_rank),           AwayOf(of_rank), MajorFaultsOf(of_rank)};
   }
   for (const auto& row : tables.Rows<store::CommunicationOpRow>()) {
     const auto engine = engine_of_process.find(row.process_id);
@@ -142,6 +151,7 @@ class Times {
         compiling_(HostTimes(tables, HostActivity::kCompilation)),
         collecting_(HostTimes(tables, HostActivity::kGarbageCollection)) {
     AddIdleTimes(tables, ranks_);
+    LeaveOutStopped();
     LearnLengths();
     LearnRanks();
   }
@@ -200,6 +210,28 @@ class Times {
     int64_t least = INT64_MAX;
     for (const auto& [process, rank] : ranks) least = std::min(least, rank.*what);
     return least;
+  }
+
+  // Ranks ask for their next call all the time. One that slept instead, under an engine that asked
+  // for its answer, was stopped itself: that is no wait for the engine.
+  void LeaveOutStopped() {
+    std::vector<int64_t> idle;
+    std::vector<int64_t> away;
+    for (const auto& [key, ranks] : ranks_) {
+      for (const auto& [process, rank] : ranks) {
+        idle.push_back(rank.idle_ns);
+        away.push_back(rank.away_ns);
+      }
+    }
+    if (2 * MedianOf(std::move(away)) >= MedianOf(std::move(idle))) return;  // they sleep in it
+    for (const EngineStep& step : steps_) {
+      const auto ranks = ranks_.find({step.row->engine, step.row->step_id});
+      if (ranks == ranks_.end() || step.row->processor_ns < 0) continue;
+      for (auto& [process, rank] : ranks->second) {
+        const int64_t much_ns = rank.idle_ns / 2;
+        if (rank.away_ns > much_ns && AwayOf(*step.row) < much_ns) rank.idle_ns = 0;
+      }
+    }
   }
 
   // What the engine's step took besides the work of its ranks.
