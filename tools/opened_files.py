@@ -1,22 +1,37 @@
 """Which files below some folders are opened while something runs: what that depends on.
 
-The kernel reports (inotify) every open by whichever process, so with several things running side
-by side each is given what all of them opened in its time: too much at worst, never too little. A
-folder that was listed counts as opened. Paths are absolute; a compiled Python file stands for its
-source. One thread of its own reads the kernel's queue; the methods may be called from any thread.
+The kernel asks (fanotify) before every open, by whichever process, and says which: each of several
+things that run side by side is given what its own processes opened, and a folder that was listed
+counts as opened. Whose a process is says its mount namespace, which it keeps whatever becomes of
+its parents, session and environment. Who opens waits until that is written down, so nothing is
+missed. That needs root.
+
+OpenedFiles may be used from any thread; begin() and what is started are the same thread's. Paths
+are absolute; a compiled Python file stands for its source. As a program this file is the process
+that answers the kernel; it ends with its standard input.
 """
 
+import contextlib
 import ctypes
 import os
 import re
+import select
 import struct
+import subprocess
+import sys
 import tempfile
 import threading
 from pathlib import Path
 
-OPENED, CREATED, OVERFLOWED, IS_FOLDER = 0x20, 0x100, 0x4000, 0x40000000
-ONLY_FOLDERS = 0x01000000
-EVENT = struct.Struct("iIII")
+# Of linux/fanotify.h and linux/sched.h.
+ASKED, CLOSED_IN_PROGRAMS, UNLIMITED, LARGE_FILES = 0x4, 0x1, 0x30, 0o100000
+ADD, OPENS, FOLDERS_TOO, INSIDE = 0x1, 0x10000, 0x40000000, 0x08000000
+ALLOWED = 1
+EVENT = struct.Struct("=IBBHQii")
+ANSWER = struct.Struct("=iI")
+HERE = -100
+NEW_MOUNTS = 0x20000
+
 COMPILED = re.compile(r"/__pycache__/([^/]+)\.[a-z]+-\d+[^/]*\.pyc(\.\d+)?$")
 
 # Neither sources nor data of tests; `.git` is opened by every look at the tree.
@@ -24,109 +39,105 @@ LEFT_OUT = {".git", "node_modules", ".pytest_cache", ".ruff_cache", ".mypy_cache
 
 
 class Interval:
-    """What was opened between begin() and end(); `complete` is false when events were lost, `alone`
-    when another interval began or went on meanwhile."""
+    """What was opened between begin() and end(); `complete` is false when some of it is unknown."""
 
     def __init__(self):
         self.opened = set()
         self.complete = True
-        self.alone = True
 
 
 class OpenedFiles:
     """Watches folders with all that lie in them, except `left_out` (absolute paths)."""
 
     def __init__(self, folders, left_out=()):
-        self._libc = ctypes.CDLL(None, use_errno=True)
-        self._queue = self._libc.inotify_init1(os.O_CLOEXEC)
-        if self._queue < 0:
-            raise OSError(ctypes.get_errno(), "inotify_init1")
-        self._left_out = {str(path) for path in left_out}
-        self._folder_of = {}
+        self._lines = tempfile.NamedTemporaryFile(prefix="sonde-opened-")
+        watched = [str(folder) for top in folders for folder in _folders(top, set(left_out))]
+        self._answers = subprocess.Popen(
+            [sys.executable, "-IS", __file__, self._lines.name],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True,
+        )  # fmt: skip
+        self._answers.stdin.write("\0".join(watched).encode() + b"\n")
+        self._answers.stdin.flush()
+        if self._answers.stdout.readline() != b"ready\n":
+            raise OSError("the kernel does not report who opens files: that needs root")
         self._lock = threading.Lock()
-        self._active = []
-        self._seen_marks = set()
-        self._marked = threading.Condition(self._lock)
-        self._marks = tempfile.TemporaryDirectory(prefix="sonde-opened-")
-        self._next_mark = 0
-        for folder in (*folders, self._marks.name):
-            self._watch(str(folder))
-        threading.Thread(target=self._read, daemon=True).start()
+        self._elsewhere = {_namespace("self")}  # other programs of this machine
+        self._active = {}
 
-    def _watch(self, top):
-        for folder, names, _ in os.walk(top):
-            names[:] = [
-                name
-                for name in names
-                if name not in LEFT_OUT and os.path.join(folder, name) not in self._left_out
-            ]
-            number = self._libc.inotify_add_watch(
-                self._queue, os.fsencode(folder), OPENED | CREATED | ONLY_FOLDERS
-            )
-            if number >= 0:
-                self._folder_of[number] = folder
-            elif os.path.isdir(folder):
-                raise OSError(ctypes.get_errno(), "inotify_add_watch", folder)
-
-    def _read(self):
-        while True:
-            data = os.read(self._queue, 1 << 16)
-            at = 0
-            while at < len(data):
-                number, mask, _, size = EVENT.unpack_from(data, at)
-                name = data[at + EVENT.size : at + EVENT.size + size].rstrip(b"\0")
-                at += EVENT.size + size
-                self._note(number, mask, os.fsdecode(name))
-
-    def _note(self, number, mask, name):
-        if mask & OVERFLOWED:
-            with self._lock:
-                for interval in self._active:
-                    interval.complete = False
-                self._marked.notify_all()
-            return
-        folder = self._folder_of.get(number)
-        if folder is None:
-            return
-        path = os.path.join(folder, name) if name else folder
-        if mask & CREATED and mask & IS_FOLDER and name not in LEFT_OUT:
-            self._watch(path)
-        if not mask & OPENED:
-            return
-        path = COMPILED.sub(r"/\1.py", path)
-        with self._lock:
-            if folder == self._marks.name:
-                self._seen_marks.add(name)
-                self._marked.notify_all()
-            for interval in self._active:
-                interval.opened.add(path)
+    def close(self):
+        self._answers.communicate()
 
     def begin(self):
-        """What was opened before is reported first, so that it is no part of this interval."""
+        """Of what the calling thread starts from now on."""
+        if ctypes.CDLL(None, use_errno=True).unshare(NEW_MOUNTS) != 0:
+            raise OSError(ctypes.get_errno(), "unshare")
         interval = Interval()
-        self._pass_mark(interval)
         with self._lock:
-            self._active.append(interval)
-            if len(self._active) > 1:
-                for one in self._active:
-                    one.alone = False
+            self._read()
+            self._elsewhere.discard(_namespace("thread-self"))
+            self._active[_namespace("thread-self")] = interval
         return interval
 
     def end(self, interval):
-        """Waits for the kernel's outstanding reports; then the interval is whole."""
-        seen = self._pass_mark(interval)
+        """After the last process of what was started has ended."""
         with self._lock:
-            self._active.remove(interval)
-        interval.complete = interval.complete and seen
+            self._read()
+            (own,) = (name for name, one in self._active.items() if one is interval)
+            del self._active[own]
+            self._elsewhere.add(own)
+        interval.complete = self._answers.poll() is None
         return interval
 
-    def _pass_mark(self, interval):
-        """Opens a file, and waits until that is reported; false where it never is."""
-        with self._lock:
-            name = str(self._next_mark)
-            self._next_mark += 1
-        Path(self._marks.name, name).touch()
-        with self._marked:
-            return self._marked.wait_for(
-                lambda: name in self._seen_marks or not interval.complete, timeout=30
-            )
+    def _read(self):
+        """Opens by processes of namespaces that tests have made themselves are everybody's."""
+        for line in self._lines.read().decode(errors="surrogateescape").split("\0")[:-1]:
+            namespace, path = line.split(" ", 1)
+            path = COMPILED.sub(r"/\1.py", path)
+            if namespace in self._active:
+                self._active[namespace].opened.add(path)
+            elif namespace not in self._elsewhere:
+                for interval in self._active.values():
+                    interval.opened.add(path)
+
+
+def _namespace(process):
+    with contextlib.suppress(OSError):
+        return os.readlink(f"/proc/{process}/ns/mnt")
+    return "unknown"
+
+
+def _folders(top, left_out):
+    for folder, names, _ in os.walk(top):
+        inside = (name for name in names if name not in LEFT_OUT)
+        names[:] = [name for name in inside if Path(folder, name) not in left_out]
+        yield folder
+
+
+def answer(lines, folders):
+    """Writes down and allows every open, for as long as standard input is open."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    group = libc.fanotify_init(
+        ASKED | CLOSED_IN_PROGRAMS | UNLIMITED, os.O_RDONLY | os.O_CLOEXEC | LARGE_FILES
+    )
+    for folder in folders if group >= 0 else ():
+        mask = ctypes.c_uint64(OPENS | FOLDERS_TOO | INSIDE)
+        if libc.fanotify_mark(group, ADD, mask, HERE, folder) != 0 and os.path.isdir(folder):
+            group = -1
+    print("ready" if group >= 0 else "refused", flush=True)
+    while (
+        group >= 0 and sys.stdin.buffer not in select.select([group, sys.stdin.buffer], [], [])[0]
+    ):
+        events, at = os.read(group, 1 << 16), 0
+        while at < len(events):
+            size, *_, file, process = EVENT.unpack_from(events, at)
+            at += size
+            path = os.readlink(f"/proc/self/fd/{file}")
+            lines.write(f"{_namespace(process)} {path}\0".encode(errors="surrogateescape"))
+            os.write(group, ANSWER.pack(file, ALLOWED))
+            os.close(file)
+
+
+if __name__ == "__main__":
+    watched = sys.stdin.buffer.readline()[:-1].split(b"\0")
+    with open(sys.argv[1], "ab", buffering=0) as file:
+        answer(file, watched)

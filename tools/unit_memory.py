@@ -21,12 +21,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import source_tree
-import unit_reach
 from opened_files import OpenedFiles
 
 ROOT = source_tree.ROOT
 KEPT_PASSES = 8
-FORMAT = "1"
+FORMAT = "2"
+TEST_FILE = re.compile(r"test_.*\.py|.*\.test\.ts")
 
 
 @dataclass(frozen=True)
@@ -175,10 +175,13 @@ class UnitMemory:
         outputs = [ROOT / name for name in ("build", "dist", "demo", "demo-vllm", "demo-mindspore")]
         with contextlib.suppress(OSError):
             return OpenedFiles([path for path in folders if path.is_dir()], outputs)
-        return None  # another system, or too few watches: nothing is remembered
+        return None  # another system, or not root: nothing is remembered
 
     def begin(self):
-        return self._watch.begin() if self._watch else None
+        """Of what the calling thread starts from now on; None where nothing can be seen."""
+        with contextlib.suppress(OSError):
+            return self._watch.begin() if self._watch else None
+        return None
 
     # -- names of what can be opened
 
@@ -223,7 +226,7 @@ class UnitMemory:
             prefix = "" if name == "." else f"{name}/"
             names = [n for n in names if prefix + n in self._inside]
         if name.partition("/")[0] == "test":  # Python lists where it imports from: no other test
-            names = [n for n in names if not unit_reach.TEST_FILE.fullmatch(n)]
+            names = [n for n in names if not TEST_FILE.fullmatch(n)]
         return digest_of(*names)
 
     def _command_digest(self, path, parts):
@@ -287,12 +290,6 @@ class UnitMemory:
     def _inputs(self, unit, interval, began):
         """{name: digest}, and the parts of the command; None if one input changed meanwhile."""
         names = set(filter(None, map(self._name_of, interval.opened)))
-        others = {name for name in names if not unit_reach.can_open(unit, name)}
-        if interval.alone and others:
-            print(f"   {unit.title} opened what none of its sources names (tools/unit_reach.py): "
-                  f"{' '.join(sorted(others)[:9])}", flush=True)  # fmt: skip
-        elif not interval.alone:
-            names -= others
         names |= {unit.source} if unit.source else set()
         parts = ALL_PARTS  # of programs and of the page
         if unit.source and not unit.page:

@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-#include "capture/kinds.h"
+#include "capture/track_kinds.h"
 
 namespace sonde::serve {
 namespace {

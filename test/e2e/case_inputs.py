@@ -253,6 +253,19 @@ def events(folder, name, rank, names):
 
 
 @maker
+def exported(folder, name, names):
+    """A timeline of the device tool: calls of the host's library, by name."""
+    labels = (("name", "CANN"), ("labels", "CPU"), ("sort_index", 1))
+    found = [{"ph": "M", "name": f"process_{key}", "pid": 5, "tid": 0, "args": {key: value}}
+             for key, value in labels]  # fmt: skip
+    found += [{"ph": "X", "name": call, "pid": 5, "tid": 1, "ts": f"{100 + at}.0", "dur": 1.5,
+               "args": {"level": "acl", "connection_id": at}}
+              for at, call in enumerate(names)]  # fmt: skip
+    (folder / name).parent.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_text(json.dumps(found))
+
+
+@maker
 def growing_ranks(folder, count):
     """Rank n has n + 1 operators."""
     for rank in range(count):

@@ -356,19 +356,6 @@ def test_altered_and_damaged_databases(shared_data, tmp_path, run_sonde):
     assert done.stderr.splitlines()[-1].endswith(f"{path.name}' is empty")
 
 
-def test_side_by_side_with_text(shared_data, tmp_path, run_sonde):
-    span = reader.copy_of(shared_data / DATABASES[3], tmp_path / "span")
-    (span / "ASCEND_PROFILER_OUTPUT" / "trace_view.json").write_text("[]")
-    sql = "SELECT code, advice FROM import_issue WHERE code = 'text_beside_db'"
-    done = run_sonde("query", span, sql)
-    assert "the database was taken" in done.stdout
-
-
-def test_imported_folders_are_not_written_into(shared_data, tmp_path, run_sonde, one_error_line):
-    span = reader.copy_of(shared_data / DATABASES[0], tmp_path / "span")
-    one_error_line(run_sonde("analyse", span), 1, "-o")
-
-
 def test_files_and_folders_of_the_device_tool(shared_data, tmp_path, run_sonde):
     """A PROF folder, its database alone, a timeline alone, a folder of many ranks."""
     count = "SELECT count(*) FROM slice"
@@ -395,14 +382,6 @@ def test_files_and_folders_of_the_device_tool(shared_data, tmp_path, run_sonde):
     done = run_sonde("query", many, "SELECT DISTINCT rank FROM device_task ORDER BY 1",
                      "--format", "csv")  # fmt: skip
     assert done.stdout.split() == ["rank", "0", "1"], done.stderr
-
-
-def test_parquet(shared_data, tmp_path, run_sonde):
-    span = reader.copy_of(shared_data / DATABASES[3], tmp_path / "span")
-    done = run_sonde("analyse", span, "--export-type", "parquet", "-o", tmp_path / "out")
-    assert done.returncode == 0, done.stderr
-    files = {path.stem for path in (tmp_path / "out/span/PARQUET").glob("*.parquet")}
-    assert {"slice", "device_task", "args", "flow", "communication_op", "metadata"} <= files
 
 
 def test_text_form_of_a_database(shared_data, tmp_path, run_sonde):

@@ -11,6 +11,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
+import suite  # noqa: E402
 import unit_memory  # noqa: E402
 import units  # noqa: E402
 
@@ -44,6 +45,8 @@ memory = UnitMemory(["dev"], fresh=len(sys.argv) > 1)
 run_tests.run_units(suite.python_units(["test/"], lambda name: ()), memory, 2, total)
 print(json.dumps([total.passed, len(total.failed), len(total.skipped), total.known_tests]))
 """
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: who opens files is asked")
 
 # Without reference data: whose folders are looked through before the first unit.
 ENVIRONMENT = {**os.environ, "SONDE_SHARED_DATA": os.devnull}
@@ -272,3 +275,65 @@ def test_who_includes_parts_that_tests_may_not_reach():
             name = path.relative_to(ROOT / "src").as_posix()
             if f'#include "{part}/' in path.read_text(encoding="utf-8", errors="replace"):
                 assert {name, name.partition("/")[0]} & places, f"{name} includes {part}/"
+
+
+def test_recorders_leave_parts_to_others():
+    """Every folder and file that the lists name is there; parts are those of the command."""
+    for folder, parts in suite.ELSEWHERE.items():
+        assert (ROOT / folder).is_dir() and parts <= unit_memory.ALL_PARTS
+    for source in suite.LEAVE_NOTHING:
+        assert (ROOT / source).is_file() and not suite.left_to_others(source)
+    assert "recipes" in suite.left_to_others("test/vllm/test_ways.py")
+    assert not suite.left_to_others("test/e2e/test_own_tables.py")
+
+
+def test_every_part_of_the_command_has_objects():
+    """Else a folder that moved would count for no test."""
+    command = ROOT / "build" / os.environ.get("PRESET", "dev") / "bin" / "sonde"
+    linked = unit_memory.UnitMemory([os.environ.get("PRESET", "dev")])._linked_from.get(command)
+    if not linked:
+        pytest.skip("the command is older than its sources")
+    for name, part in unit_memory.PARTS.items():
+        # Without node there is no page in the command.
+        assert name == "page" or any(map(part.objects.search, linked[1])), name
+
+
+def test_what_a_unit_leaves_to_others_is_no_part_of_its_pass(tmp_path, monkeypatch):
+    """A change of a recipe, a reader of dumps or an analysis of ranks: the command is the
+    same to tests of recording, another to others."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    command = ROOT / "build" / os.environ.get("PRESET", "dev") / "bin" / "sonde"
+    memory = unit_memory.UnitMemory([os.environ.get("PRESET", "dev")])
+    if not memory._linked_from.get(command):
+        pytest.skip("the command is older than its sources")
+    link, objects = memory._linked_from[command]
+    digests = []
+    for text in (b"before", b"after"):
+        places = ("src/recipes/", "src/precision/", "src/cluster/")
+        changed = {n: text if n.startswith(places) else d for n, d in objects.items()}
+        assert changed != objects
+        memory._linked_from[command], memory._digests = (link, changed), {}
+        digests.append([
+            memory._command_digest(command, unit_memory.parts_named(["sonde run"]) - elsewhere)
+            for elsewhere in (suite.left_to_others("test/vllm/test_ways.py"), frozenset())
+        ])  # fmt: skip
+    (ways, other), (ways_after, other_after) = digests
+    assert ways == ways_after and other != other_after
+
+
+def test_a_program_that_takes_long_is_several_units():
+    shards = list(suite.units_of_program("asan", "sonde_importers_test", 3))
+    assert len({unit.title for unit in shards}) == 3
+    places = [unit.environment["GTEST_SHARD_INDEX"] for unit in shards]
+    assert places == ["0", "1", "2"] and shards[0].environment["GTEST_TOTAL_SHARDS"] == "3"
+    assert "GTEST_TOTAL_SHARDS" not in next(suite.units_of_program("dev", "x", 1)).environment
+
+
+def test_cases_show_what_of_the_command_they_reach():
+    cases = [unit for unit in suite.all_python_units([]) if unit.source == suite.CASES]
+    names = {unit.environment["SONDE_CASES"] for unit in cases}
+    assert len(names) == len(cases) > 4
+    opened = ["test/e2e/cases/field2.txt", "data/field2/README.md", "docs/cli.md"]
+    assert unit_memory.texts_of_tests(opened) == opened[:1]
+    text = (ROOT / opened[0]).read_text(encoding="utf-8")
+    assert "advisor" in unit_memory.parts_named([text])

@@ -66,6 +66,14 @@ def test_as_msprobe_has_it(name, side, level, task, perturbed, release, run, sha
             numpy.testing.assert_allclose(mine, other, rtol=1e-5, atol=1e-6 * largest, err_msg=name)
 
 
+def test_types_as_arguments_are_texts():
+    from sonde.mindspore.precision._collector import Collector
+
+    for given, shown in ((None, None), (numpy.float16, str(numpy.float16))):
+        record = Collector._keyword(None, "dtype", given, "Mint.zeros.0.forward")
+        assert record == {"type": "mindspore.dtype", "value": shown}
+
+
 def config_in(folder, **more):
     path = folder / "config.json"
     config = {"task": "statistics", "level": "mix", "dump_path": str(folder / "dump"), **more}

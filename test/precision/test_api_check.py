@@ -100,6 +100,30 @@ def test_the_references_tables(checked, name):
     assert "37 calls on cpu" in done.stdout
 
 
+# Type, largest error, error of each value by the value, verdict, and the limit that decides.
+LIMITS = (
+    ("torch.float32", 0.0005, 1, "pass", "Max abs error is less than 0.001,"),
+    ("torch.bfloat16", 1, 0.5, "error", "Relative error is greater than 0.01,"),
+    ("torch.bfloat16", 1, 0.005, "warning", "Relative error is greater than 0.001,"),
+    ("torch.bfloat16", 1, 0.0005, "pass", "Relative error is less than 0.001,"),
+    ("torch.float32", 1, 0.005, "error", "Relative error is greater than 0.001,"),
+    ("torch.float32", 1, 0.0005, "warning", "Relative error is greater than 0.0001,"),
+    ("torch.float32", 1, 0.00005, "pass", "Relative error is less than 0.0001,"),
+)
+
+
+@pytest.mark.parametrize(("kind", "error", "relative", "verdict", "says"), LIMITS)
+def test_each_limit_decides(kind, error, relative, verdict, says):
+    numpy = pytest.importorskip("numpy")
+    pytest.importorskip("torch")
+    from sonde.torch.check import _measures
+
+    row = _measures._judged(
+        numpy, _measures.Row("", ""), numpy.full(8, error), numpy.full(8, relative), kind
+    )
+    assert row.status == verdict and row.message.startswith(says)
+
+
 def test_what_rounding_explains_is_no_difference(checked):
     """The reference calls a mask of infinities an error, and bfloat16 a warning."""
     done, out = checked("tensors")

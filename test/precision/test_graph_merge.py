@@ -61,6 +61,8 @@ def test_layouts_of_two_runs(probe, tmp_path):
         (("--rank_size", "2", "--tp", "2"), "needs --rank_size, --tp and --pp with 1 value"),
         (("--tp", "2"), "needs --rank_size"),
         (("--rank_size", "4", "--tp", "2", "--pp", "1"), "there are 2 rank folders"),
+        (("--rank_size", "0", "--tp", "1", "--pp", "1"), "--rank_size must be positive"),
+        (("--rank_size", "1", "--tp", "1", "--pp", "1"), "there are 2 rank folders"),
         (("--rank_size", "2", "--tp", "2", "--pp", "2"), "must be a multiple of tp times pp"),
         (("--rank_size", "2", "--tp", "2", "--pp", "1", "--order", "tp-x"), "--order 'tp-x'"),
         (("--rank_size", "2", "--tp", "1", "--pp", "1", "--vpp", "2"), "--vpp above 1 needs"),

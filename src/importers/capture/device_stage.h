@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "capture/device_format.h"
-#include "capture/kinds.h"
+#include "capture/track_kinds.h"
 #include "store/name_pool.h"
 
 namespace sonde::importers::capture_import {

@@ -22,7 +22,7 @@
 
 #include "base/host/spill.h"
 #include "base/status.h"
-#include "capture/kinds.h"
+#include "capture/track_kinds.h"
 #include "importers/importer.h"
 #include "importers/rows/number_table.h"
 #include "store/import_issues.h"

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "capture/kinds.h"
+#include "capture/track_kinds.h"
 #include "importers/trace_events/captured_set.h"
 #include "importers/trace_events/event.h"
 #include "store/rows.h"

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "capture/kinds.h"
+#include "capture/track_kinds.h"
 #include "recipes/trace/needs.h"
 #include "store/row_tables.h"
 #include "store/rows.h"

@@ -25,7 +25,7 @@ it("sums by group, kind and rank, without the totals", () => {
         [1, "Total Op Info", "dp", 10, 4, 5, 1, 100],
       ]),
     },
-    { label: "Rank 1", table: table([[1, "hcom_send__1", "pp", 30, 4, 25, 1, 7]]) },
+    { label: "Rank 1", table: table([[1, "hcom_send__1", "pp", 30, 4, 25, 2, 7]]) },
   ];
   expect(sumBy(tables, "group").map(([key, times]) => [key, times.all, times.wait])).toEqual([
     ["pp", 30, 25],
@@ -35,9 +35,9 @@ it("sums by group, kind and rank, without the totals", () => {
     ["send", 1],
     ["allreduce", 1],
   ]);
-  expect(sumBy(tables, "rank").map(([key, times]) => [key, times.bytes])).toEqual([
-    ["Rank 0", 100],
-    ["Rank 1", 7],
+  expect(sumBy(tables, "rank").map(([key, times]) => [key, times.transit, times.idle, times.bytes])).toEqual([
+    ["Rank 0", 4, 1, 100],
+    ["Rank 1", 4, 2, 7],
   ]);
 });
 

@@ -8,6 +8,7 @@ import {
   heightOf,
   inOrder,
   labelsOf,
+  laneStartsFolded,
   placeRows,
   shortCommand,
   siblingsOf,
@@ -71,6 +72,11 @@ function session(...traces: TraceMessage[]): SessionMessage {
 }
 
 const none = { folded: [], pinned: [], hidden: [] };
+
+it("folds stacks of Python functions deeper than three at the start", () => {
+  expect([3, 4].map((depths) => laneStartsFolded(track(1, "python", 5, depths)))).toEqual([false, true]);
+  expect(laneStartsFolded(track(1, "thread", 5, 9))).toBe(false);
+});
 
 describe("rows", () => {
   it("that are folded show their busiest lane, of a device where there is one", () => {
