@@ -10,8 +10,12 @@
 
 namespace sonde::precision {
 
+namespace {
+
 using base::Concat;
 using base::JoinPath;
+
+}  // namespace
 
 Status AnalysisOverRanks::Keep(const RankOfStep& place, DumpPair pair, Comparison comparison,
                                const FirstCause* cause) {
