@@ -1,16 +1,18 @@
 #include "precision/compare_job.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <memory>
+#include <optional>
+#include <span>
 #include <utility>
 
-#include "base/clock.h"
 #include "base/files.h"
 #include "base/host/parallel.h"
 #include "base/host/yaml_file.h"
 #include "base/strings.h"
-#include "precision/analysis/difference_json.h"
+#include "precision/analysis_over_ranks.h"
 #include "precision/cause/other_ranks.h"
 #include "precision/compare/compare.h"
 #include "precision/compare_finding.h"
@@ -45,19 +47,25 @@ struct Task {
   int64_t rank = 0;
 };
 
-// Data of one rank for the search over all ranks of a step.
-struct KeptRank {
-  DumpFolder target;
-  DumpFolder golden;
-  std::unique_ptr<Comparison> comparison;
-  RankTimeline timeline;
-  const FirstCause* cause = nullptr;  // of the outcome
+// A pair while it is compared.
+struct Work {
+  Status status;
+  DumpPair pair;
+  Comparison comparison;
+  MappingUse mapping_use;
+  std::unique_ptr<RankFinding> finding;  // of level L0 and several ranks
 };
+
+// Small dumps are compared side by side: together no more text than this at a time.
+constexpr uint64_t kBytesAtATime = uint64_t{64} << 20U;
+constexpr size_t kPairsPerThread = 8;
 
 class CompareRun {
  public:
   explicit CompareRun(const CompareOptions& options)
-      : options_(options), stamp_(report::TimeStamp()) {}
+      : options_(options),
+        stamp_(report::TimeStamp()),
+        analysis_(options.output_path, options.reference_summary) {}
 
   Result<CompareOutcome> Run();
 
@@ -70,23 +78,25 @@ class CompareRun {
   bool IsByCause() const { return !options_.reference_summary && options_.engine == Engine::kNone; }
   void MakeTasks(const PairedTrees& trees, bool ranks_are_folders);
   void AddRank(const RankPair& pair, bool with_suffix);
-  Status Compare(const Task& task, PairOutcome* outcome);
-  Result<Comparison> CompareDumps(const Task& task, const DumpFolder& target,
-                                  const DumpFolder& golden, PairOutcome* outcome);
+  size_t CountAtATime(size_t first) const;
+  void CompareSome(std::span<const Task> tasks, std::span<PairOutcome> outcomes);
+  Status Load(const Task& task, Work* work, PairOutcome* outcome);
+  void FindCauses(std::span<const Task> tasks, std::span<Work> works,
+                  std::span<PairOutcome> outcomes, base::TaskGroup* background);
+  Status Conclude(const Task& task, const Work& work, PairOutcome* outcome) const;
+  Status Finish(const Task& task, Work* work, PairOutcome* outcome);
+  Result<Comparison> CompareDumps(const Task& task, Work* work, PairOutcome* outcome) const;
   Result<Comparison> CompareEngines(const Task& task, const DumpFolder& target,
-                                    const DumpFolder& golden, Mode mode, PairOutcome* outcome);
+                                    const DumpFolder& golden, Mode mode,
+                                    PairOutcome* outcome) const;
   Status CompareTensors(const Task& task, Comparison* comparison, PairOutcome* outcome) const;
   Status WriteMapping(const Task& task, const PairingSetup& setup, PairOutcome* outcome) const;
   Status WriteTable(const Task& task, const Comparison& comparison, const DumpFolder& target,
                     PairOutcome* outcome) const;
   Status WriteSummary(const Task& task, const Comparison& comparison, const DumpFolder& target,
                       PairOutcome* outcome) const;
-  Status KeepForAnalysis(const Task& task, DumpFolder target, DumpFolder golden,
-                         Comparison comparison, PairOutcome* outcome);
-  void FindCause(const Task& task, const DumpPair& pair, const Comparison& comparison,
-                 PairOutcome* outcome);
+  void FindCause(const Task& task, Work* work, PairOutcome* outcome);
   void WriteCauses(CompareOutcome* outcome);
-  Status AnalyzeSteps(CompareOutcome* outcome);
   std::string OutputPath(const Task& task, std::string_view name,
                          std::string_view extension) const {
     return JoinPath(JoinPath(options_.output_path, task.folder),
@@ -100,10 +110,10 @@ class CompareRun {
   std::vector<UserMetric> metrics_;
   std::vector<SqlMetric> sql_metrics_;
   std::string store_path_;
-  std::unique_ptr<ResultStore> store_;                 // when asked for, and for metrics in SQL
-  std::map<std::string, std::vector<KeptRank>> kept_;  // by step folder
-  std::map<int64_t, StepBefore> before_;               // by rank
-  MappingUse mapping_use_;                             // of all pairs: stages have other layers
+  std::unique_ptr<ResultStore> store_;  // when asked for, and for metrics in SQL
+  AnalysisOverRanks analysis_;
+  std::map<int64_t, std::optional<StepBefore>> before_;  // by rank, one for each
+  MappingUse mapping_use_;                               // of all pairs: stages have other layers
   std::map<std::string, std::vector<RankFinding>> findings_;  // by step folder; of level L0
 };
 
@@ -205,26 +215,10 @@ Status CheckMetricNames(const std::vector<UserMetric>& metrics, const Comparison
   return Status::Ok();
 }
 
-std::vector<std::string> TensorLog(const Comparison& comparison) {
-  const ResultTable table(comparison, nullptr);
-  std::vector<std::string> lines;
-  report::RowText cells;
-  const size_t metrics = kTensorMetricCount + comparison.extra_columns.size();
-  for (size_t i = 0; i < comparison.target_row_count(); ++i) {
-    const ComparedRow& row = comparison.rows[i];
-    if (row.target->data_name.empty()) continue;
-    table.Fill(i, &cells);
-    std::string line = Concat("[", row.target->name, "] Compare result: ");
-    for (size_t c = 8; c < 8 + metrics; ++c) {
-      line += Concat(table.columns()[c], " ", cells.cell(c), ", ");
-    }
-    lines.push_back(line + MessageList(row));
-  }
-  return lines;
-}
-
-Result<Comparison> CompareRun::CompareDumps(const Task& task, const DumpFolder& target,
-                                            const DumpFolder& golden, PairOutcome* outcome) {
+Result<Comparison> CompareRun::CompareDumps(const Task& task, Work* work,
+                                            PairOutcome* outcome) const {
+  const DumpFolder& target = work->pair.target;
+  const DumpFolder& golden = work->pair.golden;
   SONDE_ASSIGN_OR_RETURN(const Mode mode, DecideMode(*target.dump, *golden.dump));
   static constexpr std::string_view kModes[] = {"statistics", "tensor", "md5"};
   outcome->mode = kModes[static_cast<size_t>(mode)];
@@ -233,7 +227,7 @@ Result<Comparison> CompareRun::CompareDumps(const Task& task, const DumpFolder& 
                          SetUpPairing(options_.mapping, *target.dump, *target.construct,
                                       *golden.dump, *golden.construct));
   setup.options.fuzzy = options_.fuzzy_match;
-  mapping_use_.Merge(setup.use);
+  work->mapping_use = std::move(setup.use);
   outcome->notes.insert(outcome->notes.end(), setup.notes.begin(), setup.notes.end());
   SONDE_RETURN_IF_ERROR(WriteMapping(task, setup, outcome));
   // Tensors are judged by their statistics where the first difference is looked for.
@@ -246,7 +240,7 @@ Result<Comparison> CompareRun::CompareDumps(const Task& task, const DumpFolder& 
 
 Result<Comparison> CompareRun::CompareEngines(const Task& task, const DumpFolder& target,
                                               const DumpFolder& golden, Mode mode,
-                                              PairOutcome* outcome) {
+                                              PairOutcome* outcome) const {
   if (options_.mapping.any() || options_.fuzzy_match) {
     return base::InvalidArgumentError(
         "--consistent_check has its own mapping; leave -fm, -cm, -am, -dm and -lm out");
@@ -319,95 +313,117 @@ Status CompareRun::WriteSummary(const Task& task, const Comparison& comparison,
                                    AdviceText(Advise(comparison, outcome->summary)));
 }
 
-void CompareRun::FindCause(const Task& task, const DumpPair& pair, const Comparison& comparison,
-                           PairOutcome* outcome) {
+// What the steps before of the same rank show must be there.
+void CompareRun::FindCause(const Task& task, Work* work, PairOutcome* outcome) {
   // Rows of two engines are made of several, and have no calls of their own.
   if (!IsByCause()) return;
+  const DumpPair& pair = work->pair;
+  const Comparison& comparison = work->comparison;
   const bool by_name = !options_.mapping.any() && !comparison.cross_framework;
   const Alignment alignment =
       by_name ? AlignCalls(*pair.target.dump, *pair.golden.dump, pair.target.construct.get(),
                            pair.golden.construct.get())
               : AlignmentOf(comparison);
-  const auto before = before_.find(task.rank);
-  const bool follows = before != before_.end() && before->second.step < task.step;
+  std::optional<StepBefore>& before = before_.find(task.rank)->second;
+  const bool follows = before.has_value() && before->step < task.step;
   PairFinding& finding = outcome->finding;
   finding =
       FindingOfPair(pair, comparison, alignment,
                     {task.step, task.rank, TensorFolder(task.target), TensorFolder(task.golden)},
-                    follows ? &before->second : nullptr);
+                    follows ? &*before : nullptr);
   if (!task.suffix.empty() && pair.target.dump->level() == "L0") {
-    findings_[task.folder].push_back(
+    work->finding = std::make_unique<RankFinding>(
         RankFindingOf(task.rank, *pair.target.dump, alignment, &finding.cause));
   }
-  StepBefore& now = before_[task.rank];
-  now = {task.step, std::max(now.rounding, finding.cause.largest_relative),
-         now.differs || finding.cause.IsFinding(), alignment.other_optimizer};
+  const StepBefore last = before.value_or(StepBefore());
+  before = {task.step, std::max(last.rounding, finding.cause.largest_relative),
+            last.differs || finding.cause.IsFinding(), alignment.other_optimizer};
 }
 
-Status CompareRun::KeepForAnalysis(const Task& task, DumpFolder target, DumpFolder golden,
-                                   Comparison comparison, PairOutcome* outcome) {
-  KeptRank kept;
-  kept.comparison = std::make_unique<Comparison>(std::move(comparison));
-  kept.timeline = DifferenceTimeline(*kept.comparison, *target.dump, {}, task.rank);
-  Task named = task;
-  if (named.suffix.empty()) named.suffix = Concat("_rank", std::to_string(task.rank));
-  const std::string path = OutputPath(named, "compare_result", ".json");
-  SONDE_RETURN_IF_ERROR(
-      WriteDifferenceJson(path, *kept.comparison, kept.timeline, target.stack.get()));
-  outcome->files.push_back(path);
-  kept.cause = &outcome->finding.cause;
-  kept.target = std::move(target);
-  kept.golden = std::move(golden);
-  kept_[task.folder].push_back(std::move(kept));
-  return Status::Ok();
+// How many pairs from `first` on are compared side by side; 1 where dumps are large.
+size_t CompareRun::CountAtATime(size_t first) const {
+  const size_t most = static_cast<size_t>(base::AvailableThreads()) * kPairsPerThread;
+  uint64_t bytes = 0;
+  size_t count = 0;
+  for (; count < most && first + count < tasks_.size(); ++count) {
+    for (const std::string* path : {&tasks_[first + count].target, &tasks_[first + count].golden}) {
+      bytes += base::FileSize(*path).value_or(0);  // one that is not there is reported by loading
+    }
+    if (bytes > kBytesAtATime) break;
+  }
+  return std::max<size_t>(count, 1);
 }
 
-Status CompareRun::Compare(const Task& task, PairOutcome* outcome) {
+Status CompareRun::Load(const Task& task, Work* work, PairOutcome* outcome) {
   outcome->target = task.target;
   outcome->golden = task.golden;
   SONDE_ASSIGN_OR_RETURN(
-      DumpPair pair, LoadDumpPair(task.target, options_.stack_path, task.golden, &outcome->notes));
-  SONDE_ASSIGN_OR_RETURN(Comparison comparison,
-                         CompareDumps(task, pair.target, pair.golden, outcome));
-  Status written;
-  if (store_ != nullptr) {  // whose rows have causes, and whose metrics are columns of the table
-    FindCause(task, pair, comparison, outcome);
-    SONDE_RETURN_IF_ERROR(StoreRows(task, pair.target, outcome->finding.cause, &comparison));
-    written = WriteTable(task, comparison, pair.target, outcome);
-  } else {
-    // The walk is one thread's work, the table's rows are many's.
-    base::TaskGroup background;
-    background.Run([&] { FindCause(task, pair, comparison, outcome); });
-    written = WriteTable(task, comparison, pair.target, outcome);
-    background.Wait();
-  }
-  SONDE_RETURN_IF_ERROR(written);
-  SONDE_RETURN_IF_ERROR(WriteCauseTable(task, comparison, outcome));
-  outcome->finding.cause.judged = {};  // of many pairs only the sentence is kept
-  SONDE_RETURN_IF_ERROR(WriteSummary(task, comparison, pair.target, outcome));
-  if (!options_.analyze_difference) return Status::Ok();
-  return KeepForAnalysis(task, std::move(pair.target), std::move(pair.golden),
-                         std::move(comparison), outcome);
+      work->pair, LoadDumpPair(task.target, options_.stack_path, task.golden, &outcome->notes));
+  SONDE_ASSIGN_OR_RETURN(work->comparison, CompareDumps(task, work, outcome));
+  return Status::Ok();
 }
 
-// The calls of a rank with one wrong among them, the one where it differs first by cause.
-RankTimeline CauseTimeline(const KeptRank& rank) {
-  RankTimeline out = rank.timeline;
-  const FirstCause& cause = *rank.cause;
-  // Without collectives in the timeline the search over ranks cannot find that by itself.
-  const bool is_of_other = cause.kind == CauseKind::kOtherRank && rank.target.dump->level() == "L0";
-  const bool is_finding = cause.IsFinding() && !is_of_other;
-  for (size_t g = 0; g < out.calls.size(); ++g) {
-    const ComparedGroup& group = rank.comparison->groups[g];
-    const DumpRow& first = *rank.comparison->rows[group.first_row].target;
-    out.calls[g].wrong = is_finding && static_cast<int32_t>(first.api) == cause.target_call;
+// The ranks side by side, the steps of each in order: a step is judged by the one before.
+void CompareRun::FindCauses(std::span<const Task> tasks, std::span<Work> works,
+                            std::span<PairOutcome> outcomes, base::TaskGroup* background) {
+  for (const auto& [rank, before] : before_) {
+    background->Run([this, tasks, works, outcomes, rank = rank] {
+      for (size_t i = 0; i < tasks.size(); ++i) {
+        if (tasks[i].rank == rank && works[i].status.ok()) {
+          FindCause(tasks[i], &works[i], &outcomes[i]);
+        }
+      }
+    });
   }
-  // Calls that only the golden run has, behind the target's last.
-  const auto wrong = [](const TimelineCall& call) { return call.wrong; };
-  if (is_finding && !out.calls.empty() && std::none_of(out.calls.begin(), out.calls.end(), wrong)) {
-    out.calls.back().wrong = true;
+}
+
+Status CompareRun::Conclude(const Task& task, const Work& work, PairOutcome* outcome) const {
+  SONDE_RETURN_IF_ERROR(WriteCauseTable(task, work.comparison, outcome));
+  outcome->finding.cause.judged = {};  // of many pairs only the sentence is kept
+  return WriteSummary(task, work.comparison, work.pair.target, outcome);
+}
+
+// What the pairs share, one at a time.
+Status CompareRun::Finish(const Task& task, Work* work, PairOutcome* outcome) {
+  mapping_use_.Merge(work->mapping_use);
+  if (work->finding != nullptr) findings_[task.folder].push_back(std::move(*work->finding));
+  if (!work->status.ok() || !options_.analyze_difference) return work->status;
+  Task named = task;
+  if (named.suffix.empty()) named.suffix = Concat("_rank", std::to_string(task.rank));
+  outcome->files.push_back(OutputPath(named, "compare_result", ".json"));
+  return analysis_.Keep({task.folder, task.rank, outcome->files.back()}, std::move(work->pair),
+                        std::move(work->comparison), &outcome->finding.cause);
+}
+
+void CompareRun::CompareSome(std::span<const Task> tasks, std::span<PairOutcome> outcomes) {
+  std::vector<Work> works(tasks.size());
+  const auto for_each = [&](const std::function<Status(size_t)>& body) {
+    base::ParallelFor(works.size(), [&](size_t begin, size_t end) {
+      for (size_t i = begin; i < end; ++i) {
+        if (works[i].status.ok()) works[i].status = body(i);
+      }
+    });
+  };
+  for_each([&](size_t i) { return Load(tasks[i], &works[i], &outcomes[i]); });
+  base::TaskGroup background;
+  FindCauses(tasks, works, outcomes, &background);
+  if (store_ != nullptr) {  // whose rows have causes, and whose metrics are columns of the table
+    background.Wait();
+    for (size_t i = 0; i < works.size(); ++i) {
+      if (!works[i].status.ok()) continue;
+      works[i].status = StoreRows(tasks[i], works[i].pair.target, outcomes[i].finding.cause,
+                                  &works[i].comparison);
+    }
   }
-  return out;
+  // The walk of a rank is one thread's work, the tables' rows are many's.
+  for_each([&](size_t i) {
+    return WriteTable(tasks[i], works[i].comparison, works[i].pair.target, &outcomes[i]);
+  });
+  background.Wait();
+  for_each([&](size_t i) { return Conclude(tasks[i], works[i], &outcomes[i]); });
+  for (size_t i = 0; i < works.size(); ++i) {
+    outcomes[i].status = Finish(tasks[i], &works[i], &outcomes[i]);
+  }
 }
 
 void CompareRun::WriteCauses(CompareOutcome* outcome) {
@@ -416,37 +432,6 @@ void CompareRun::WriteCauses(CompareOutcome* outcome) {
     if (!pair.status.ok() || !pair.summary_text.empty()) continue;
     pair.summary_text = CauseSummaryText(pair.summary, pair.finding.cause, pair.cause_rows);
   }
-}
-
-Status CompareRun::AnalyzeSteps(CompareOutcome* outcome) {
-  for (auto& [folder, ranks] : kept_) {
-    std::vector<RankTimeline> timelines;
-    std::vector<DifferenceRank> sources;
-    for (KeptRank& rank : ranks) {
-      timelines.push_back(options_.reference_summary ? rank.timeline : CauseTimeline(rank));
-      sources.push_back({rank.comparison.get(), rank.target.stack.get(), rank.timeline});
-    }
-    const std::vector<FoundCall> found = FindFirstNodes(timelines, {});
-    const std::string step = folder.empty() ? folder : Concat(folder, " ");
-    if (found.empty()) {
-      outcome->first_differences.push_back(Concat(step, "no call differs"));
-      continue;
-    }
-    for (const FoundCall& call : found) {
-      const RankTimeline& timeline = timelines[call.timeline];
-      outcome->first_differences.push_back(Concat(step, "rank ", std::to_string(timeline.rank),
-                                                  ": ", timeline.calls[call.call].name));
-      if (options_.reference_summary) continue;
-      const FirstCause& cause = *ranks[call.timeline].cause;
-      outcome->first_differences.push_back(Concat("  ", CauseText(cause.kind), ": ", cause.place));
-    }
-    const std::string path =
-        JoinPath(JoinPath(options_.output_path, folder),
-                 Concat("diff_analyze_", std::to_string(base::RealtimeNs()), ".json"));
-    SONDE_RETURN_IF_ERROR(base::WriteFileAtomically(path, DifferenceReport(sources, found)));
-    outcome->files.push_back(path);
-  }
-  return Status::Ok();
 }
 
 Result<CompareOutcome> CompareRun::Run() {
@@ -458,12 +443,16 @@ Result<CompareOutcome> CompareRun::Run() {
   CompareOutcome out;
   out.notes = trees.notes;
   out.pairs.resize(tasks_.size());
-  bool any = false;
-  for (size_t i = 0; i < tasks_.size(); ++i) {
-    out.pairs[i].status = Compare(tasks_[i], &out.pairs[i]);
-    any = any || out.pairs[i].status.ok();
+  for (const Task& task : tasks_) before_[task.rank] = std::nullopt;
+  for (size_t i = 0; i < tasks_.size();) {
+    const size_t count = CountAtATime(i);
+    CompareSome(std::span(tasks_).subspan(i, count), std::span(out.pairs).subspan(i, count));
+    i += count;
   }
-  if (!any) return out.pairs.front().status;
+  const auto is_compared = [](const PairOutcome& pair) { return pair.status.ok(); };
+  if (std::none_of(out.pairs.begin(), out.pairs.end(), is_compared)) {
+    return out.pairs.front().status;
+  }
   const std::vector<std::string> unmet = mapping_use_.Notes();
   out.notes.insert(out.notes.end(), unmet.begin(), unmet.end());
   if (options_.store) {
@@ -480,7 +469,7 @@ Result<CompareOutcome> CompareRun::Run() {
     out.has_conclusion = true;
     out.conclusion = ConcludeAll(findings);
   }
-  SONDE_RETURN_IF_ERROR(AnalyzeSteps(&out));
+  SONDE_RETURN_IF_ERROR(analysis_.Write(&out.first_differences, &out.files));
   if (calibration_ != nullptr) {
     for (const std::string& warning : calibration_->warnings()) out.notes.push_back(warning);
   }

@@ -5,6 +5,7 @@
 #include "base/files.h"
 #include "base/host/parallel.h"
 #include "base/strings.h"
+#include "report/character_set.h"
 #include "report/csv_writer.h"
 
 namespace sonde::report {
@@ -52,8 +53,8 @@ Status WriteRows(const RowSource& table, size_t begin, size_t end, base::AtomicF
 
 void AppendCsvCell(std::string_view cell, std::string* out) {
   // Most cells are numbers: no text of their own for these.
-  const bool is_plain = cell.find_first_of(",\"\r\n=+-@\t\xef") == std::string_view::npos;
-  is_plain ? out->append(cell) : out->append(CsvCell(cell));
+  static constexpr CharacterSet kSpecial(",\"\r\n=+-@\t\xef");
+  kSpecial.IsIn(cell) ? out->append(CsvCell(cell)) : out->append(cell);
 }
 
 Result<std::vector<std::string>> WriteCsv(const RowSource& table,

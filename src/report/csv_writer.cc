@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/strings.h"
+#include "report/character_set.h"
 
 namespace sonde::report {
 
@@ -12,9 +13,7 @@ namespace {
 using base::Concat;
 using base::NumberBuffer;
 
-bool NeedsQuotes(std::string_view text) {
-  return text.find_first_of(",\"\r\n") != std::string_view::npos;
-}
+constexpr CharacterSet kQuoted(",\"\r\n");
 
 // `out` has room for twice the text and its quotes. Returns the end.
 char* PutQuoted(std::string_view text, char* out) {
@@ -31,14 +30,13 @@ char* PutQuoted(std::string_view text, char* out) {
 constexpr auto kWideSigns = std::to_array<std::string_view>(
     {"\xef\xbc\x9d", "\xef\xbc\x8b", "\xef\xbc\x8d", "\xef\xbc\xa0"});
 
-constexpr std::string_view kCellDividers = ";\t";
+constexpr CharacterSet kCellDividers(";\t");
 
 // Most texts have nothing that a formula needs.
 bool MayRun(std::string_view text) {
   constexpr std::string_view kFronts = "=+-@\t\r \xef";
   if (text.empty()) return false;
-  return kFronts.find(text.front()) != std::string_view::npos ||
-         text.find_first_of(kCellDividers) != std::string_view::npos;
+  return kFronts.find(text.front()) != std::string_view::npos || kCellDividers.IsIn(text);
 }
 
 // Digits, signs and the like: at worst a sum, which a spreadsheet may show.
@@ -75,7 +73,7 @@ bool RunsInSpreadsheet(std::string_view text) {
 std::string WithoutFormulas(std::string_view text) {
   std::string harmless(RunsInSpreadsheet(text) ? "'" : "");
   for (size_t begin = 0; begin <= text.size();) {
-    const size_t end = std::min(text.find_first_of(kCellDividers, begin), text.size());
+    const size_t end = kCellDividers.FindIn(text, begin);
     if (begin > 0 && BeginsFormula(text.substr(begin, end - begin))) harmless += '\'';
     harmless += text.substr(begin, end - begin + 1);
     begin = end + 1;
@@ -88,7 +86,7 @@ std::string CsvCell(std::string_view text) {
     const std::string harmless = WithoutFormulas(text);
     if (harmless != text) return CsvCell(harmless);
   }
-  if (!NeedsQuotes(text)) return std::string(text);
+  if (!kQuoted.IsIn(text)) return std::string(text);
   std::string cell(text.size() * 2 + 2, '\0');
   cell.resize(static_cast<size_t>(PutQuoted(text, cell.data()) - cell.data()));
   return cell;
@@ -113,7 +111,7 @@ void CsvWriter::Quoted(std::string_view text) {
   only_empty_ = false;
 }
 
-void CsvWriter::RawText(std::string_view text) { NeedsQuotes(text) ? Quoted(text) : Plain(text); }
+void CsvWriter::RawText(std::string_view text) { kQuoted.IsIn(text) ? Quoted(text) : Plain(text); }
 
 void CsvWriter::Int(int64_t value) {
   NumberBuffer number;

@@ -38,7 +38,8 @@ def test_one_line_for_all_steps_and_ranks(probe, tmp_path):
     lines = done.stdout.splitlines()
     assert lines[0] == (
         "first: step 0, all ranks, argument differs at Functional.layer_norm.0.forward.input.1: "
-        "0.01 against 1e-06 (modeling.py:60); later steps show the same"
+        "0.01 against 1e-06 (modeling.py:60); later steps show the same. "
+        "Compare the configurations of both runs."
     )
     assert not [line for line in lines if line.startswith("also:")]
 

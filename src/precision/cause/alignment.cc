@@ -62,24 +62,12 @@ struct Sequence {
 
 bool Counts(const DumpApi& api) { return api.row_count > 0 && !IsConversion(api.name); }
 
-// "Module.layers.0.mlp" of "Module.layers.0.mlp.MLP.forward.0".
-std::string PathOf(std::string_view module) {
-  std::string plain = WithoutWrappers(module);
-  for (const std::string_view phase : {".forward", ".backward", ".parameters_grad"}) {
-    const size_t at = plain.rfind(phase);
-    if (at == std::string::npos) continue;
-    const size_t dot = plain.rfind('.', at - 1);
-    if (dot != std::string::npos) return plain.substr(0, dot);
-  }
-  return plain;
-}
-
 uint64_t CallKey(std::string_view api, const ConstructFile* tree) {
   const uint64_t name = base::HashString(
       WithoutCallNumber(IsModuleName(api) ? std::string_view(WithoutWrappers(api)) : api));
   if (tree == nullptr || IsModuleName(api) || api.ends_with(".backward")) return name;
   const std::string_view module = tree->ModuleOf(api);
-  return module.empty() ? name : base::HashCombine(name, base::HashString(PathOf(module)));
+  return module.empty() ? name : base::HashCombine(name, base::HashString(ModulePath(module)));
 }
 
 Sequence SequenceOf(const DumpFile& dump, size_t begin, const ConstructFile* tree) {
@@ -142,7 +130,7 @@ size_t AlikeAtFirst(const DumpFile& target, const DumpFile& golden,
     if (counts && target_tree != nullptr && !IsModuleName(ours[i].name)) {
       const std::string_view a = target_tree->ModuleOf(ours[i].name);
       const std::string_view b = golden_tree->ModuleOf(theirs[i].name);
-      if (a != b && PathOf(a) != PathOf(b)) break;
+      if (a != b && ModulePath(a) != ModulePath(b)) break;
     }
     if (counts) out->calls.push_back({static_cast<int32_t>(i), static_cast<int32_t>(i)});
   }

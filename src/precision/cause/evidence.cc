@@ -1,5 +1,6 @@
 #include "precision/cause/evidence.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>
@@ -39,6 +40,19 @@ std::string ValueText(const DumpRow* row, Mode mode) {
     out += Concat("  ", kStatisticNames[i], " ", base::Trim(text));
   }
   return out;
+}
+
+double FactorBetween(const DumpRow& target, const DumpRow& golden) {
+  const Operand ours = OperandOf(target);
+  const Operand theirs = OperandOf(golden);
+  if (!ours.is_finite || !theirs.is_finite || ours.norm == 0 || theirs.norm == 0) return 1;
+  const double factor = ours.norm / theirs.norm;
+  const double rounding = std::max(1e-5, 2 * ours.unit);
+  for (const Statistic which : {kMax, kMin, kMean}) {
+    const double apart = StatisticOf(target, which) - StatisticOf(golden, which) * factor;
+    if (std::fabs(apart) > rounding * theirs.max_abs * factor) return 1;
+  }
+  return std::fabs(factor - 1) > rounding ? factor : 1;
 }
 
 std::string ChangeText(const DumpRow& target, const DumpRow& golden) {

@@ -17,6 +17,9 @@ std::string ValueText(const DumpRow* row, Mode mode);
 // How a parameter was changed, as far as statistics show: "all zeros", "1.0001 times as large".
 std::string ChangeText(const DumpRow& target, const DumpRow& golden);
 
+// How many times as large all elements are, as far as statistics show; 1: not a multiple.
+double FactorBetween(const DumpRow& target, const DumpRow& golden);
+
 // Where an infinity or NaN of an output comes from: a mask in its inputs, an argument, or the
 // operation itself. `mask`: inputs of both runs hold infinities, as masks do.
 std::string NotFiniteText(const DumpRow& target, const DumpRow& golden, bool mask);

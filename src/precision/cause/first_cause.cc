@@ -245,6 +245,8 @@ void CauseSearch::Finish() {
     out_.evidence.emplace_back(
         "statistics do not show another order of the same numbers (task tensor or md5 does)");
   }
+  out_.hides_elements = comparison_.mode == Mode::kStatistics && IsCoarse(coarsest_) &&
+                        out_.kind == CauseKind::kRounding;
   if (alignment_.other_optimizer) {
     out_.evidence.emplace_back(
         "the optimizer makes other calls in the two runs (fused, foreach, loop), or updates "

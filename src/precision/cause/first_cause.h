@@ -54,6 +54,7 @@ struct FirstCause {
   const DumpRow* target_row = nullptr;  // null: the call itself
   const DumpRow* golden_row = nullptr;
   std::string place;                  // full name of the row or call
+  std::string how;                    // in a few words, of a weight and of calls; empty: none
   std::string module;                 // nearest module around it; empty: unknown
   std::vector<std::string> evidence;  // lines: what both sides have, and why this is the first
   uint64_t values = 0;                // compared
@@ -66,6 +67,8 @@ struct FirstCause {
   // A number that a call got and that differs, while no recorded result shows it: "PLACE: 0.9
   // against 0.1". Empty: none.
   std::string unseen_argument;
+  // Statistics of a 16-bit type that rounding moves: a wrong element among many is not seen.
+  bool hides_elements = false;
   std::vector<JudgedRow> judged;  // in order of the walk, which ends at the finding
 
   bool IsFinding() const { return kind > CauseKind::kRounding; }

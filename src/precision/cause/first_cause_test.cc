@@ -91,6 +91,17 @@ TEST(FirstCauseTest, PlacesThatAreLookedUpMayDifferUnseen) {
   }
   EXPECT_EQ(Cause(found("Torch.mul.0.forward", Z()), found("Torch.mul.0.forward", Y())).kind,
             CauseKind::kOperator);
+  // A multiple of all numbers is no choice of others.
+  const auto scaled = [](const char* max, const char* min, const char* mean, const char* norm) {
+    return Concat(R"({"type": "torch.Tensor", "dtype": "torch.float32", "shape": [8, 8], "Max": )",
+                  max, R"(, "Min": )", min, R"(, "Mean": )", mean, R"(, "Norm": )", norm,
+                  R"(, "requires_grad": false})");
+  };
+  constexpr const char* kLookup = "Functional.embedding.0.forward";
+  EXPECT_EQ(Cause(found(kLookup, scaled("4.5", "-1.5", "0.375", "10.5")),
+                  found(kLookup, scaled("3.0", "-1.0", "0.25", "7.0")))
+                .kind,
+            CauseKind::kOperator);
 }
 
 // For example between modules at level L0.

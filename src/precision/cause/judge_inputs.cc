@@ -8,6 +8,7 @@
 #include "precision/cause/cause_search.h"
 #include "precision/cause/evidence.h"
 #include "precision/compare/pairing.h"
+#include "precision/compare/rules.h"
 
 namespace sonde::precision {
 namespace {
@@ -93,6 +94,8 @@ bool CauseSearch::JudgeParameter(const AlignedCall& call, const Pair& pair) {
   if (owner != nullptr) why += Concat("; it is ", owner->name);
   const std::string other = OtherPlaceOf(call, pair);
   if (!other.empty()) why += Concat("; it has the values of the golden run's ", other);
+  out_.how = other.empty() ? ChangeText(*pair.target, *pair.golden)
+                           : Concat("the values of the golden run's ", other);
   const bool by_optimizer =
       options_.follows_agreement && other.empty() && difference.gap == Gap::kNumbers;
   if (by_optimizer && ReportUpdate(call, pair)) return true;
@@ -455,6 +458,7 @@ bool CauseSearch::JudgeInput(const AlignedCall& call, const Pair& pair) {
   const std::string_view api = NameOf(target_, call.target);
   const Gap gap = pair.difference.gap;
   if (gap == Gap::kNone || gap == Gap::kUnreadable) return false;
+  if (IsMaskInOtherForm(*pair.target, *pair.golden)) return JudgeArgument(pair);
   if (gap == Gap::kDtype || gap == Gap::kShape) return JudgeTypeOrShape(call, pair);
   if (gap == Gap::kValue) return JudgeArgument(pair);
   if (pair.target->kind == LeafKind::kTensor && IsUnwritten(call, pair)) {

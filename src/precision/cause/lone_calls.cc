@@ -39,11 +39,12 @@ bool CauseSearch::ReportGap(const AlignedCall& behind) {
       at = call;
     }
   }
-  std::string why = "the runs make different calls here: ";
-  if (only_golden > 0) why += Concat(CallsText(only_golden), " only in the golden run");
-  if (only_golden > 0 && only_target > 0) why += ", ";
-  if (only_target > 0) why += Concat(CallsText(only_target), " only in the target");
-  Report(CauseKind::kCalls, at, nullptr, std::move(why));
+  std::string counts;
+  if (only_golden > 0) counts += Concat(CallsText(only_golden), " only in the golden run");
+  if (only_golden > 0 && only_target > 0) counts += ", ";
+  if (only_target > 0) counts += Concat(CallsText(only_target), " only in the target");
+  Report(CauseKind::kCalls, at, nullptr, Concat("the runs make different calls here: ", counts));
+  out_.how = std::move(counts);
   out_.place = place;
   out_.module = ModuleOf(place);
   if (out_.module.empty() && at.target == kNoCall && golden_construct_ != nullptr) {

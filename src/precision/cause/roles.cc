@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "precision/compare/rules.h"
+
 namespace sonde::precision {
 namespace {
 
@@ -133,6 +135,25 @@ std::string WithoutWrappers(std::string_view name) {
     at = dot + 1;
   }
   return out;
+}
+
+bool IsMaskInOtherForm(const DumpRow& a, const DumpRow& b) {
+  return a.kind == LeafKind::kTensor && b.kind == LeafKind::kTensor && a.shape == b.shape &&
+         (DtypeFamily(a.dtype) == "bool") != (DtypeFamily(b.dtype) == "bool");
+}
+
+std::string ModulePath(std::string_view module) {
+  std::string plain = WithoutWrappers(module);
+  for (const std::string_view phase : {".forward", ".backward", ".parameters_grad"}) {
+    const size_t at = plain.rfind(phase);
+    if (at == std::string::npos || at == 0) continue;
+    const size_t dot = plain.rfind('.', at - 1);
+    if (dot == std::string::npos) break;
+    plain.resize(dot);
+    break;
+  }
+  const size_t prefix = plain.find('.');
+  return prefix == std::string::npos ? std::string() : plain.substr(prefix + 1);
 }
 
 }  // namespace sonde::precision

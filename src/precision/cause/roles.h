@@ -37,4 +37,11 @@ bool IsOptimizerCall(std::string_view api, const ConstructFile* construct);
 // wrappers (DDP, FSDP, torch.compile, checkpointing).
 std::string WithoutWrappers(std::string_view name);
 
+// Truth values in one run and numbers to add in the other: results show whether it is the same
+// mask.
+bool IsMaskInOtherForm(const DumpRow& a, const DumpRow& b);
+
+// "layers.0.mlp" of "Module.layers.0.mlp.MLP.forward.0", without wrappers; "" for the model itself.
+std::string ModulePath(std::string_view module);
+
 }  // namespace sonde::precision

@@ -6,7 +6,9 @@
 #include "base/count_of.h"
 #include "base/strings.h"
 #include "precision/cause/evidence.h"
+#include "precision/cause/roles.h"
 #include "precision/compare/pairing.h"
+#include "precision/output/advice.h"
 
 namespace sonde::precision {
 namespace {
@@ -77,6 +79,9 @@ std::string NumbersText(std::string_view word, const std::set<int64_t>& numbers,
 
 std::string WhereText(const PairFinding& pair) {
   std::string out = Concat(CauseText(pair.cause.kind), " at ", pair.cause.place);
+  const std::string module = ModulePath(pair.cause.module);
+  const bool is_named = module.empty() || pair.cause.place.find(module + ".") != std::string::npos;
+  if (!is_named) out += Concat(" in ", module);
   if (!pair.detail.empty()) out += Concat(": ", pair.detail);
   if (!pair.source.empty()) out += Concat(" (", pair.source, ")");
   return out;
@@ -87,11 +92,13 @@ std::string AgreementText(const std::vector<PairFinding>& pairs) {
   size_t failed = 0;
   const PairFinding* largest = nullptr;
   const PairFinding* argument = nullptr;
+  bool hides_elements = false;
   for (const PairFinding& pair : pairs) {
     if (!pair.is_compared) {
       ++failed;
       continue;
     }
+    hides_elements = hides_elements || pair.cause.hides_elements;
     unreadable += pair.cause.unreadable;
     const bool more =
         pair.cause.kind == CauseKind::kRounding &&
@@ -104,6 +111,9 @@ std::string AgreementText(const std::vector<PairFinding>& pairs) {
   if (argument != nullptr) {
     out += Concat("; an argument differs, which no result shows: ", argument->cause.unseen_argument,
                   argument->source.empty() ? "" : Concat(" (", argument->source, ")"));
+  }
+  if (hides_elements) {
+    out += "; single wrong elements do not show in statistics of 16-bit types (dump tensors)";
   }
   if (unreadable > 0)
     out += Concat("; ", base::CountOf(unreadable, "value was", "values were"), " not compared");
@@ -150,10 +160,13 @@ Conclusion ConcludeAll(const std::vector<PairFinding>& pairs) {
   if (later) {
     out.line += first->is_training ? "; later steps follow from it" : "; later steps show the same";
   }
+  const std::string_view advice = AdviceOf(first->cause.kind);
+  if (!advice.empty()) out.line += Concat(". ", advice);
   return out;
 }
 
 std::string DetailOf(const FirstCause& cause, Mode mode) {
+  if (cause.kind == CauseKind::kWeight || cause.kind == CauseKind::kCalls) return cause.how;
   if (cause.target_row == nullptr || cause.golden_row == nullptr) return {};
   if (cause.kind == CauseKind::kDtype) {
     return Concat(cause.target_row->dtype, " against ", cause.golden_row->dtype);
@@ -163,7 +176,8 @@ std::string DetailOf(const FirstCause& cause, Mode mode) {
   }
   if (cause.kind != CauseKind::kArgument) return {};
   const auto text_of = [mode](const DumpRow& row) {
-    return row.kind == LeafKind::kTensor ? Concat("a tensor ", row.shape) : ValueText(&row, mode);
+    return row.kind == LeafKind::kTensor ? Concat("a tensor ", row.shape, " ", row.dtype)
+                                         : ValueText(&row, mode);
   };
   return Concat(text_of(*cause.target_row), " against ", text_of(*cause.golden_row));
 }

@@ -31,7 +31,8 @@ TEST(ConclusionTest, OneLineForAllStepsAndRanks) {
   EXPECT_EQ(all.first, 0U);
   EXPECT_EQ(all.line,
             "step 0, all ranks, argument differs at Functional.layer_norm.0.forward.input.4: "
-            "0.01 against 1e-06 (modeling_qwen3.py:60); later steps follow from it");
+            "0.01 against 1e-06 (modeling_qwen3.py:60); later steps follow from it. Compare the "
+            "configurations of both runs.");
   EXPECT_TRUE(all.further.empty());
 }
 
@@ -41,11 +42,13 @@ TEST(ConclusionTest, WhatTheFirstDoesNotExplainHasALineOfItsOwn) {
       FindingAt(0, 1, CauseKind::kOperator, "Functional.linear.3.forward.output.0"),
       FindingAt(1, 0, CauseKind::kWeight, "Functional.linear.0.forward.input.1"),
       FindingAt(1, 1, CauseKind::kDtype, "Functional.linear.5.forward.input.0")};
+  pairs[1].cause.module = "Module.mlp.up.Linear.forward.0";
   const Conclusion found = ConcludeAll(pairs);
   EXPECT_EQ(found.first, 1U);
   EXPECT_EQ(found.line,
-            "step 0, rank 1, operator differs at Functional.linear.3.forward.output.0; later "
-            "steps follow from it");
+            "step 0, rank 1, operator differs at Functional.linear.3.forward.output.0 in mlp.up; "
+            "later steps follow from it. Run this one call by itself on both sides, with its "
+            "tensors saved (task tensor).");
   ASSERT_EQ(found.further.size(), 1U);
   EXPECT_TRUE(found.further[0].starts_with("step 1, rank 1: element type differs"));
   // Without training no step changes the next one.
@@ -61,6 +64,10 @@ TEST(ConclusionTest, NothingDiffersAndWhatWasNotCompared) {
   EXPECT_FALSE(ConcludeAll(pairs).differs);
   EXPECT_EQ(ConcludeAll(pairs).line,
             "none: nothing but rounding differs; 3 values were not compared");
+  pairs.back().cause.hides_elements = true;
+  EXPECT_EQ(ConcludeAll(pairs).line,
+            "none: nothing but rounding differs; single wrong elements do not show in statistics "
+            "of 16-bit types (dump tensors); 3 values were not compared");
 }
 
 TEST(ConclusionTest, TheSourceIsTheProgramsInnermostLine) {

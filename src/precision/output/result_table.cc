@@ -10,6 +10,7 @@
 namespace sonde::precision {
 namespace {
 
+using base::Concat;
 using report::RowText;
 
 constexpr std::string_view kNotAvailable = "N/A";
@@ -186,6 +187,24 @@ void ResultTable::Fill(size_t index, RowText* out) const {
     FillStatistics(row.golden, out);
   }
   FillTail(row, index, out);
+}
+
+std::vector<std::string> TensorLog(const Comparison& comparison) {
+  const ResultTable table(comparison, nullptr);
+  std::vector<std::string> lines;
+  report::RowText cells;
+  const size_t metrics = kTensorMetricCount + comparison.extra_columns.size();
+  for (size_t i = 0; i < comparison.target_row_count(); ++i) {
+    const ComparedRow& row = comparison.rows[i];
+    if (row.target->data_name.empty()) continue;
+    table.Fill(i, &cells);
+    std::string line = Concat("[", row.target->name, "] Compare result: ");
+    for (size_t c = 8; c < 8 + metrics; ++c) {
+      line += Concat(table.columns()[c], " ", cells.cell(c), ", ");
+    }
+    lines.push_back(line + MessageList(row));
+  }
+  return lines;
 }
 
 }  // namespace sonde::precision

@@ -43,4 +43,7 @@ void AppendStatistic(const Value& value, std::string* out);
 void AppendGuarded(std::string_view text, std::string* out);
 bool IsFormulaLike(std::string_view text);
 
+// One line for each tensor that was saved, as the reference logs them.
+std::vector<std::string> TensorLog(const Comparison& comparison);
+
 }  // namespace sonde::precision

@@ -8,6 +8,7 @@
 #include "base/count_of.h"
 #include "base/strings.h"
 #include "precision/cause/evidence.h"
+#include "precision/output/advice.h"
 #include "precision/output/result_table.h"
 
 namespace sonde::precision {
@@ -178,39 +179,6 @@ std::string Percent(double share) { return ShortNumber(std::ceil(share * 1000) /
 std::string UnreadableText(const FirstCause& cause) {
   if (cause.unreadable == 0) return {};
   return Concat(" (", base::CountOf(cause.unreadable, "value"), " could not be compared)");
-}
-
-std::string_view AdviceOf(CauseKind kind) {
-  switch (kind) {
-    case CauseKind::kWeight:
-      return "Compare checkpoint, initialisation and seeds; load the same weights and dump again.";
-    case CauseKind::kInput:
-      return "Compare what the program feeds in: data, masks, positions, caches.";
-    case CauseKind::kArgument:
-      return "Compare the configurations: a number or text argument of the call differs.";
-    case CauseKind::kOperator:
-      return "Run this one call by itself on both sides, with its tensors saved (task tensor).";
-    case CauseKind::kCalls:
-      return "Compare the two versions of the code around this place.";
-    case CauseKind::kDtype:
-      return "Compare autocast, model type and casts in front of this call.";
-    case CauseKind::kShape:
-      return "Compare the same request, batch and step, and the padding.";
-    case CauseKind::kNotFinite:
-      return "Look for a division, logarithm or root at its limit, or a row that is masked "
-             "completely.";
-    case CauseKind::kRandom:
-      return "Seed both runs alike (seed_all), or switch the random call off.";
-    case CauseKind::kOtherRank:
-      return "Read the comparisons of the other ranks of this step.";
-    case CauseKind::kOptimizer:
-      return "Compare the optimizer: learning rate and schedule, weight decay, betas, eps, "
-             "gradient clipping.";
-    case CauseKind::kChecksum:
-      return "Dump statistics or tensors: they distinguish rounding from a fault.";
-    default:
-      return "";
-  }
 }
 
 bool NameHolds(std::string_view name, std::initializer_list<std::string_view> words) {

@@ -28,18 +28,21 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import changes  # noqa: E402
 import engines  # noqa: E402
+import outside  # noqa: E402
 import porting  # noqa: E402
 import ranks  # noqa: E402
 from changes import Run  # noqa: E402
 from family_models import HUGGING_FACE, OWN  # noqa: E402
 
-SETS = (changes, porting, engines, ranks)
-FAULTS = {**changes.FAULTS, **porting.FAULTS, **engines.FAULTS, **ranks.FAULTS}
-BENIGN = {**changes.BENIGN, **porting.BENIGN, **engines.BENIGN, **ranks.BENIGN}
-IN_TRAINING = changes.IN_TRAINING | porting.IN_TRAINING | engines.IN_TRAINING | ranks.IN_TRAINING
-BOTH_SIDES = changes.BOTH_SIDES | porting.BOTH_SIDES | engines.BOTH_SIDES | ranks.BOTH_SIDES
-LOSS = {"labels", "loss_sum", "padding_ignored", "accumulation", "smoothing", "loss_scale"}
-UNSEEN = changes.UNSEEN | porting.UNSEEN | engines.UNSEEN
+SETS = (changes, porting, engines, outside, ranks)
+KINDS = {*(part.__name__ for part in SETS), "outside_benign"}
+FAULTS = {kind: fault for part in SETS for kind, fault in part.FAULTS.items()}
+BENIGN = {kind: change for part in SETS for kind, change in part.BENIGN.items()}
+IN_TRAINING = set().union(*(part.IN_TRAINING for part in SETS))
+BOTH_SIDES = set().union(*(part.BOTH_SIDES for part in SETS))
+LOSS = {"labels", "loss_sum", "padding_ignored", "accumulation", "smoothing", "loss_scale",
+        "by_sequence"}  # fmt: skip
+UNSEEN = set().union(*(getattr(part, "UNSEEN", ()) for part in SETS))
 
 LEVELS = ("mix", "mix", "L0", "L1")
 SUMMARIES = (("statistics", "statistics"), ("statistics", "statistics"), ("tensor", "statistics"),
@@ -56,7 +59,8 @@ def cases(own_only, turn=0):
         (part, kind) for part in SETS if part is not ranks for kind in (*part.FAULTS, *part.BENIGN)
     ]
     for offset, (part, kind) in enumerate(kinds):
-        families = [f for f in every if f in getattr(part, "WHERE", {}).get(kind, every)]
+        known = every if own_only else (*every, *getattr(part, "MORE", ()))
+        families = [f for f in known if f in getattr(part, "WHERE", {}).get(kind, known)]
         for number in range(3 if families else 0):
             stride = 7 if len(families) % 7 else 1
             family = families[(first + offset * 5 + number * stride) % len(families)]
@@ -182,12 +186,7 @@ def reached(item, seen):
     known = vars(sys.modules[item.__module__])
     for name in re.findall(r"\w+", seen[item]):
         other = known.get(name)
-        if callable(other) and getattr(other, "__module__", "") in (
-            "changes",
-            "porting",
-            "engines",
-            "ranks",
-        ):
+        if callable(other) and getattr(other, "__module__", "") in KINDS:
             reached(other, seen)
 
 
@@ -342,7 +341,7 @@ def main():
     parser.add_argument("sonde")
     parser.add_argument("--every", type=int, default=1)
     parser.add_argument("--only", default="")
-    parser.add_argument("--set", default="", help="changes, porting, engines or ranks")
+    parser.add_argument("--set", default="", help="changes, porting, engines, outside or ranks")
     parser.add_argument("--own", action="store_true")
     parser.add_argument("--turn", type=int, default=0)
     options = parser.parse_args()

@@ -486,6 +486,7 @@ BENIGN = {
 }
 FORWARD_ONLY = frozenset()
 WHERE = {
+    "detached": EVERY[:-1],  # the last linear layer of `edges` is its head: no gradient is left
     "bias_lost": ("qwen2", "gpt2", "vit", *PICTURES, "edges"), "norm_shifted": NORMS,
     "layer_copied": (*TEXTS, "vit", "lstm", "edges"), "head_in_half": (*TEXTS, "lstm"),
     "softmax_in_half": ROTARY, "unscaled": ROTARY, "heads_exchanged": ROTARY,

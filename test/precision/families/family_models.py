@@ -26,10 +26,11 @@ def numbers(step, *shape):
 class Text(nn.Module):
     """A causal language model with its inputs; ``change`` may replace them."""
 
-    def __init__(self, model):
+    def __init__(self, model, options=None):
         super().__init__()
         self.model = model
         self.change = {}
+        self.options = {"use_cache": False} if options is None else options
 
     def prepare(self, step):
         """What the step is fed with; made before the recording begins."""
@@ -41,7 +42,7 @@ class Text(nn.Module):
         return tokens, mask, labels[:, 1:].flatten()
 
     def forward(self, tokens, mask, labels):
-        logits = self.model(input_ids=tokens, attention_mask=mask, use_cache=False).logits
+        logits = self.model(input_ids=tokens, attention_mask=mask, **self.options).logits
         flat = logits[:, :-1].float().flatten(0, 1)
         reduction = self.change.get("reduction", "mean")
         return functional.cross_entropy(flat, labels, reduction=reduction)
@@ -166,6 +167,23 @@ def of_transformers(name, attention="sdpa"):
             resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0, bos_token_id=1, eos_token_id=2,
         )  # fmt: skip
         return Text(hf.GPT2LMHeadModel(config))
+    if name == "olmo2":
+        return Text(hf.Olmo2ForCausalLM(hf.Olmo2Config(**llama)))
+    if name == "phi3":
+        return Text(hf.Phi3ForCausalLM(hf.Phi3Config(**llama)))
+    if name == "deepseek":
+        config = hf.DeepseekV3Config(
+            **{**llama, "num_key_value_heads": 4}, moe_intermediate_size=16, n_routed_experts=4,
+            num_experts_per_tok=2, n_group=2, topk_group=1, first_k_dense_replace=1,
+            q_lora_rank=16, kv_lora_rank=16, qk_rope_head_dim=8, qk_nope_head_dim=8, v_head_dim=8,
+        )  # fmt: skip
+        return Text(hf.DeepseekV3ForCausalLM(config))
+    if name == "bert":
+        config = hf.BertConfig(
+            **common, hidden_size=32, intermediate_size=64, num_hidden_layers=3,
+            num_attention_heads=4, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0,
+        )  # fmt: skip
+        return Text(hf.BertForMaskedLM(config), {})
     assert name == "vit", name
     config = hf.ViTConfig(
         hidden_size=32, intermediate_size=64, num_hidden_layers=3, num_attention_heads=4,
