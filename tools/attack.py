@@ -2,11 +2,12 @@
 
 Usage: attack.py --data FOLDER --minutes N [--seed N] [--sonde FILE] [--keep FOLDER]
 
-Each round takes a trace below FOLDER, damages one of its files by a seed, and analyses the copy in
-one form. Reported as a fault: an end by a signal, a status other than 0, 1 or 2, more memory or
-time than the limits, an error of several lines, a control character on the terminal, a cell that a
-spreadsheet would run, a file that cannot be read, and rows that are missing without an issue. Each
-fault is printed with its seed; `--seed N --minutes 0` repeats that one.
+Each round takes a trace below FOLDER, damages one of its files by a seed, analyses the copy in one
+form, and gives it to one of the other commands, by turns. Reported as a fault: an end by a signal,
+a status other than 0, 1 or 2, more memory or time than the limits, an error of several lines, a
+control character on the terminal, a cell that a spreadsheet would run, a file that cannot be read,
+and rows that are missing without an issue. Each fault is printed with its seed;
+`--seed N --minutes 0` repeats that one.
 """
 
 import argparse
@@ -23,11 +24,20 @@ import subprocess
 import sys
 import tempfile
 import time
+import zipfile
 from pathlib import Path
 
 MEMORY = 1 << 30
 SECONDS = 60
 FORMS = ("text", "db", "kineto", "mindstudio", "parquet")
+# Words of the other commands; {}: the damaged copy, its folder, the trace before.
+OTHERS = (
+    ("advisor", "all", "-d", "{copy}", "-o", "{made}"),
+    ("cluster", "-m", "all", "-d", "{folder}", "-o", "{made}"),
+    ("compare", "-d", "{copy}", "-bp", "{trace}", "-o", "{made}", "--export_type", "csv"),
+    ("compare", "-d", "{trace}", "-bp", "{copy}", "-o", "{made}"),
+    ("query", "{copy}", "FROM slice", "--format", "table"),
+)
 TEXTS = [
     "=cmd|' /C calc'!A0", "+1+1", "-2+3", "@SUM(A1)", "\x1b[2J\x1b]0;x\x07", "\x00\x01", "\t=1",
     "../../../etc/passwd", "a" * 70_000, "\u202e", "\ud83d\ude00", "'; DROP TABLE slice; --", "N/A",
@@ -161,6 +171,13 @@ def damage(trace, rng):
     return f"{file.name}: {done}"
 
 
+def runs(cell):
+    """Whether a spreadsheet would run it, in any country."""
+    parts = (part.lstrip(" ") for part in re.split("[;\t]", cell))
+    return any(re.match("[=@\uff1d\uff0b\uff0d\uff20].|[+-].*[a-zA-Z(|!]", part) for part in parts
+               if not re.fullmatch(r"[+-]?(inf|nan|[\d.]+([eE][+-]?\d+)?%?)", part))  # fmt: skip
+
+
 def limit():
     os.nice(10)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -232,12 +249,14 @@ class Attack:
                     json.loads(path.read_bytes())
                 except (ValueError, RecursionError) as error:
                     yield f"{path.name} is no JSON: {str(error)[:100]}"
+            elif path.suffix in (".zip", ".xlsx"):
+                if not zipfile.is_zipfile(path) or zipfile.ZipFile(path).testzip() is not None:
+                    yield f"{path.name} is damaged"
             elif path.suffix == ".csv":
                 csv.field_size_limit(1 << 30)
                 with open(path, newline="", encoding="utf-8", errors="replace") as file:
                     for row in csv.reader(line.replace("\0", "") for line in file):
-                        bad = [c for c in row if re.match(r"\s*[=+@]|\s*-[^\d.\s]", c)]
-                        bad = [c for c in bad if c.strip() not in ("-inf", "-nan", "-")]
+                        bad = [cell for cell in row if runs(cell)]
                         if bad:
                             yield f"{path.name}: the cell {bad[0][:40]!r}"
                             break
@@ -279,10 +298,17 @@ class Attack:
         found = list(self.check_run(words, code, out, err, memory))
         if (self.place / "made").is_dir():
             found += self.check_files(self.place / "made")
+        places = {"copy": copy, "folder": copy.parent, "trace": trace, "made": self.place / "made"}
+        words = [word.format(**places) for word in rng.choice(OTHERS)]
+        shutil.rmtree(self.place / "made", ignore_errors=True)
+        found += self.check_run(words, *self.run(*words))
+        if (self.place / "made").is_dir():
+            found += self.check_files(self.place / "made")
         after, more = self.counts(copy)
         found += more
         if code == 0 and before and after and after[b"rows"] < before[b"rows"]:
-            if not any(after[what] > before.get(what, 0) for what in after):
+            is_cut = b"trace_truncated" in before and b"trace_truncated" in after  # said once
+            if not is_cut and not any(after[what] > before.get(what, 0) for what in after):
                 lost = before[b"rows"] - after[b"rows"]
                 found.append(f"{lost} rows of {before[b'rows']} are gone without an issue")
         for fault in found:

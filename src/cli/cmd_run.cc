@@ -97,7 +97,8 @@ void DeclareContent(CLI::App& app, RunOptions& options) {
             "One range for each nn.Module call (on)");
   AddSwitch(app, options.with_device, group, "profile-with-device",
             "Tasks of an NVIDIA GPU by CUPTI, of an Ascend NPU by CANN's libmspti.so (on where "
-            "those are)");
+            "those are; without the switch torch_npu's own profiler goes first, and its records "
+            "are parsed)");
   AddSwitch(app, options.mstx, group, "profile-mstx", "Ranges and marks of the program (on)");
   AddSwitch(app, options.request_text, group, "profile-request-text",
             "Texts of the prompts and answers of a server (off)");

@@ -52,7 +52,11 @@ void AddDeviceVariables(const std::string& library, const VariableGetter& get_va
     out.emplace_back("LD_PRELOAD", theirs.empty() ? library : Concat(library, ":", theirs));
   }
   const std::pair<std::string, std::string> is_wanted = {"SONDE_PROFILE_WITH_DEVICE", "1"};
-  if (std::find(out.begin(), out.end(), is_wanted) == out.end()) out.push_back(is_wanted);
+  if (std::find(out.begin(), out.end(), is_wanted) != out.end()) {
+    out.emplace_back("SONDE_NPU_COLLECTOR", "mspti");
+  } else {
+    out.push_back(is_wanted);
+  }
 }
 
 }  // namespace sonde::cli

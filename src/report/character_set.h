@@ -17,6 +17,13 @@ class CharacterSet {
     for (const char member : members) has_[static_cast<unsigned char>(member)] = true;
   }
 
+  // With all that is no printable ASCII: control characters, and every byte of other letters.
+  constexpr CharacterSet AndUnprintable() const {
+    CharacterSet more = *this;
+    for (size_t c = 0; c < more.has_.size(); ++c) more.has_[c] = more.has_[c] || c < ' ' || c >= 0x7f;
+    return more;
+  }
+
   constexpr bool Has(char c) const { return has_[static_cast<unsigned char>(c)]; }
   // The first place from `begin` on; the length of the text where there is none.
   constexpr size_t FindIn(std::string_view text, size_t begin = 0) const {

@@ -52,8 +52,8 @@ Status WriteRows(const RowSource& table, size_t begin, size_t end, base::AtomicF
 }  // namespace
 
 void AppendCsvCell(std::string_view cell, std::string* out) {
-  // Most cells are numbers: no text of their own for these.
-  static constexpr CharacterSet kSpecial(",\"\r\n=+-@\t\xef");
+  // Most cells are numbers or names: no text of their own for these.
+  static constexpr CharacterSet kSpecial = CharacterSet(",;\"=+-@").AndUnprintable();
   kSpecial.IsIn(cell) ? out->append(CsvCell(cell)) : out->append(cell);
 }
 

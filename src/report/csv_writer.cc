@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/host/terminal_text.h"
 #include "base/strings.h"
 #include "report/character_set.h"
 
@@ -31,12 +32,35 @@ constexpr auto kWideSigns = std::to_array<std::string_view>(
     {"\xef\xbc\x9d", "\xef\xbc\x8b", "\xef\xbc\x8d", "\xef\xbc\xa0"});
 
 constexpr CharacterSet kCellDividers(";\t");
+constexpr CharacterSet kMayHideOne = kCellDividers.AndUnprintable();
 
-// Most texts have nothing that a formula needs.
+// Most texts have nothing that a formula or a command to a terminal needs.
 bool MayRun(std::string_view text) {
-  constexpr std::string_view kFronts = "=+-@\t\r \xef";
+  constexpr std::string_view kFronts = "=+-@ ";
   if (text.empty()) return false;
-  return kFronts.find(text.front()) != std::string_view::npos || kCellDividers.IsIn(text);
+  return kFronts.find(text.front()) != std::string_view::npos || kMayHideOne.IsIn(text);
+}
+
+// What moves a cursor or hides text; ends of lines stay as they are.
+std::string WithoutCommands(std::string_view text) {
+  std::string shown;
+  for (const std::string_view part : base::Split(text, '\r')) {
+    if (!shown.empty() || part.data() != text.data()) shown += '\r';
+    shown += base::ForTerminal(part);
+  }
+  return shown;
+}
+
+// Blanks and marks without a width, which some programs drop.
+std::string_view WithoutBlanks(std::string_view text) {
+  constexpr auto kBlanks = std::to_array<std::string_view>(
+      {" ", "\xc2\xa0", "\xe3\x80\x80", "\xe2\x80\x8b", "\xe2\x80\x8c", "\xe2\x80\x8d",
+       "\xe2\x81\xa0", "\xef\xbb\xbf"});
+  for (;;) {
+    const auto blank = std::ranges::find_if(kBlanks, [&](auto b) { return text.starts_with(b); });
+    if (blank == kBlanks.end()) return text;
+    text.remove_prefix(blank->size());
+  }
 }
 
 // Digits, signs and the like: at worst a sum, which a spreadsheet may show.
@@ -48,7 +72,7 @@ bool IsOfNumbers(std::string_view part) {
 
 bool BeginsFormula(std::string_view text) {
   // Programs of some countries drop blanks, and take wide letters for the usual ones.
-  text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+  text = WithoutBlanks(text);
   if (std::ranges::any_of(kWideSigns, [&](auto sign) { return text.starts_with(sign); })) {
     return true;
   }
@@ -70,7 +94,9 @@ bool RunsInSpreadsheet(std::string_view text) {
   return is_blank_first ? text.size() > 1 : BeginsFormula(text);
 }
 
-std::string WithoutFormulas(std::string_view text) {
+std::string WithoutFormulas(std::string_view foreign) {
+  const std::string shown = WithoutCommands(foreign);
+  const std::string_view text = shown;
   std::string harmless(RunsInSpreadsheet(text) ? "'" : "");
   for (size_t begin = 0; begin <= text.size();) {
     const size_t end = kCellDividers.FindIn(text, begin);

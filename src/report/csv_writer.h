@@ -23,7 +23,7 @@ namespace sonde::report {
 // Whether a spreadsheet that opens the file would run the text: as a formula, or as a command that
 // such a formula may hold. Signs before numbers, lists of them, percentages, inf and nan are none.
 bool RunsInSpreadsheet(std::string_view text);
-// With "'" before what would run, also behind the ';' and tabs that divide cells in some countries.
+// With "'" before what would run, also behind ';' and tabs, and '?' for commands to a terminal.
 std::string WithoutFormulas(std::string_view text);
 
 // One cell as CsvWriter::Text writes it: quoted where needed, and harmless in a spreadsheet.

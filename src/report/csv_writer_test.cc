@@ -36,7 +36,8 @@ TEST(CsvWriter, DefusesTextsThatASpreadsheetWouldRun) {
   const std::vector<std::string> wide = {wide_equals + "1+1", wide_plus + "cmd"};
   for (const std::string& text : wide) EXPECT_TRUE(RunsInSpreadsheet(text)) << text;
   for (const char* text : {"=1+1", "=cmd|' /C calc'!A0", "@SUM(A1)", "+cmd|'x'!A", "-2+cmd|'x'!A",
-                           "\t=1", "\r=1", "-1;=x()", "-HYPERLINK(\"http://x\")", " =1+1"}) {
+                           "\t=1", "\r=1", "-1;=x()", "-HYPERLINK(\"http://x\")", " =1+1",
+                           "\xc2\xa0=1+1", "\xe3\x80\x80=1+1", "\xe2\x80\x8b=1+1"}) {
     EXPECT_TRUE(RunsInSpreadsheet(text)) << text;
   }
   for (const char* text : {"", "-", "=", "-1", "+1.5e-7", "-3.2%", "-inf", "-nan", "a=b",
@@ -51,6 +52,16 @@ TEST(CsvWriter, DefusesTextsThatASpreadsheetWouldRun) {
   csv.RawText("=1+1");
   csv.EndRow();
   EXPECT_EQ(csv.Take(), "\"'=HYPERLINK(\"\"http://x\"\",\"\"y\"\")\",-1.5,'=1+1,a;'=1;-2,=1+1\r\n");
+}
+
+TEST(CsvWriter, CommandsToATerminalAreShown) {
+  CsvWriter csv(nullptr);
+  csv.Text("\x1b[2J");
+  csv.Text("b\xc2\x9b");
+  csv.Text("\xe4\xb8\xad\n");
+  csv.Text(std::string_view("\0=1", 3));
+  csv.EndRow();
+  EXPECT_EQ(csv.Take(), "?[2J,b?,\"\xe4\xb8\xad\n\",?=1\r\n");
 }
 
 TEST(CsvWriter, TablesOfOurOwnEndRowsByLineFeeds) {

@@ -86,7 +86,7 @@ RULES = [
     ("mindstudio", "slice", "thread|module|python|gc", (FEWER,), "no matter of the tool"),
     ("mindstudio", "flow", ".*", (FEWER,), "no matter of the tool"),
     ("mindstudio", "process", ".*", (FEWER,), "texts of the tool name neither"),
-    ("mindstudio", "communication_op", "wait|transit", (FEWER,), "no file of the tool"),
+    ("mindstudio", "communication_op", "wait|transit", (FEWER, OTHER), "no file of the tool"),
     ("mindstudio", "communication_group", ".*", (FEWER,), "no file of the tool"),
 ]
 # Of one set: what its records lack, and why.

@@ -200,6 +200,7 @@ def keeps_in_db(given, made, lost):
 
 def keeps_in_kineto(given, made, lost):
     keeps_in_all_forms(given, made, lost)
+    assert made.of("marks") >= given.of("marks")  # begin and end of the recording are two
     for kind in ("module", "python", "communication_plane"):
         assert made.of("slices", kind) + made.of("slices", "stream", kind) >= 0
     for category in ("task_queue", "enqueue", "dequeue", "cuda_runtime", "cuda_driver"):

@@ -2,13 +2,16 @@
 
 import csv
 import functools
+import os
 import shutil
 import sys
+from pathlib import Path
 
 import pytest
 from conftest import BUILD, query
 
 SIMULATION = BUILD / "test" / "ascend_sim" / "libmspti.so"
+DATA = Path(os.environ.get("SONDE_SHARED_DATA", BUILD.parents[2] / "shared" / "data"))
 
 BEGIN = """
 import ctypes
@@ -179,7 +182,7 @@ def test_names_of_torch_npu_lead_here(run, tmp_path):
         path = tmp_path / "torch_npu" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(content)
-    done = run(OF_TORCH_NPU)
+    done = run(OF_TORCH_NPU, "--profile-with-device")
     assert done.returncode == 0, done.stderr
     assert "ERROR" not in done.stdout
     (capture,) = (tmp_path / "result").iterdir()
@@ -189,6 +192,57 @@ def test_names_of_torch_npu_lead_here(run, tmp_path):
     done = run(OF_TORCH_NPU, "--no-profile-with-device", LD_PRELOAD=str(SIMULATION))
     assert done.returncode == 1
     assert "the vendor's profiler" in done.stderr
+
+
+# The vendor's own, which records: here it leaves the folder that RAW names.
+RECORDS = {
+    "profiler/profiler.py": """
+import os, shutil
+from .analysis._npu_profiler import NpuProfiler
+class profile:
+    def start(self):
+        pass
+    def stop(self):
+        span = shutil.copytree(os.environ["RAW"], "result/npu_1_2_ascend_pt")
+        NpuProfiler.analyse(span, "tensorboard_trace_handler", None, async_mode=False)
+_ExperimentalConfig = None
+def analyse(profiler_path):
+    NpuProfiler.analyse(profiler_path, max_process_number=1, export_type=None)
+""",
+    "profiler/analysis/__init__.py": "",
+    "profiler/analysis/_npu_profiler.py": """
+class NpuProfiler:
+    @classmethod
+    def analyse(cls, input_path, analysis_type="", output_path=None, **kwargs):
+        raise AssertionError("the vendor's parser")
+""",
+}
+
+
+@pytest.mark.parametrize("has_library", [True, False])
+def test_the_vendors_profiler_records_and_sonde_parses(run, tmp_path, has_library):
+    if not DATA.is_dir():
+        pytest.skip(f"needs data: there is none at {DATA} (SONDE_SHARED_DATA)")
+    for name, content in {**TORCH_NPU, **RECORDS}.items():
+        path = tmp_path / "torch_npu" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content)
+    (raw,) = (DATA / "ascend_pt" / "raw_torch_npu_2_13").glob("*_ascend_pt")
+    environment = {} if has_library else {"ASCEND_HOME_PATH": str(tmp_path)}
+    done = run(BEGIN.partition("sim =")[0] + """
+import torch_npu
+prof = torch_npu.profiler.profile()
+prof.start()
+torch.ones(2)
+prof.stop()
+torch_npu.profiler.profiler.analyse("./result")
+""", RAW=str(raw), **environment)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("All profiling data parsed") == 2
+    assert done.stderr.count("shapes of kernels are left out") == has_library
+    assert done.stderr.count("the program starts a profiler itself") == 1
+    (span,) = (tmp_path / "result").iterdir()
+    assert (span / "ASCEND_PROFILER_OUTPUT" / "trace_view.json").is_file()
 
 
 def test_without_the_library_it_is_a_cpu(run, tmp_path):

@@ -7,6 +7,7 @@ without doing the program's work.
 import atexit
 import contextlib
 import functools
+import importlib.util
 import io
 import os
 import sys
@@ -90,12 +91,21 @@ def _follow_torch(torch: Any) -> None:
     assert run is not None
     if run.leaves_it_to_the_program:
         _stand_in.install(torch, run.options, run, serves=run.serves)
-    if _device.is_recorded("ascend"):
+    if _is_there("torch_npu"):
         from sonde._inject import _npu
 
-        _npu.watch()
+        _npu.watch(_device.is_recorded("ascend"))
     if not run.serves:
         _await_server(torch, run.options, run)
+
+
+def _is_there(package: str) -> bool:
+    """Whether it is installed, without an import. ``--provide`` has its own."""
+    try:
+        found = importlib.util.find_spec(package)
+    except (ImportError, ValueError):
+        return False
+    return found is not None and "_provide" not in (found.origin or "")
 
 
 def _follow_mindspore() -> None:

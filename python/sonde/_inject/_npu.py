@@ -2,15 +2,21 @@
 
 The program decides when to record, by its own profiler, as with ``torch.profiler`` (`_stand_in`):
 from its first recording on only its windows are recorded.
+
+On an NPU its profiler stays the vendor's, which records more than ``libmspti.so`` gives (NPU
+memory, hardware counters, shapes of kernels), and Sonde parses what it leaves. Where the user asks
+for ``--profile-with-device``, Sonde records in its place, by that library.
 """
 
 import functools
+import os
 from typing import Any
 
-from sonde import mstx
+from sonde import _report, mstx
 from sonde._inject._run import current_run
 from sonde._seams import Part, Seam
-from sonde.session._handler import analyse
+from sonde.session import _metadata
+from sonde.session._handler import analyse, parse_recorded
 from sonde.torch import (
     AiCMetrics,
     ExportType,
@@ -93,7 +99,66 @@ def seams() -> "tuple[Seam, ...]":
     )
 
 
-def watch() -> None:
-    """Has them changed when the program imports them."""
-    for seam in seams():
+#: What `sonde run` says where `libmspti.so` records the NPU.
+_LIGHT = (
+    "libmspti.so records the NPU: its memory, hardware counters and shapes of kernels are left "
+    "out; torch_npu.profiler in the program records them by its level, and Sonde parses them"
+)
+_DELIVERABLES = "tensorboard_trace_handler"  # what their parser is asked for; else one file
+
+
+def _begins(*_: Any, **__: Any) -> None:
+    """A profiler of theirs begins: one at a time may use the device."""
+    run = current_run()
+    if run is not None:
+        run.yield_to_program()
+
+
+def _parses(original: Any) -> Any:
+    """Their parser's entry, for the recordings of their profiler and for folders."""
+
+    @functools.wraps(original)
+    def parse(
+        cls: Any, input_path: str, kind: str = _DELIVERABLES, output: Any = None, **options: Any
+    ) -> Any:
+        if kind != _DELIVERABLES:
+            return original(cls, input_path, kind, output, **options)
+        path = os.path.realpath(input_path)
+        if "async_mode" in options:
+            parse_recorded(path, bool(options["async_mode"]))
+        else:
+            analyse(path, options.get("max_process_number"), options.get("export_type"))
+        return None
+
+    return parse
+
+
+def parsing() -> "tuple[Seam, ...]":
+    """Of an installed ``torch_npu`` that records by itself."""
+    names = ("profile.start", "_KinetoProfile.start")
+    return (
+        Seam(
+            "profilers of the program (torch_npu's own)",
+            "torch_npu.profiler.profiler",
+            [Part(name, around=_begins, optional=True) for name in names],
+            is_extra=True,
+        ),
+        Seam(
+            "torch_npu's parsing",
+            "torch_npu.profiler.analysis._npu_profiler",
+            [Part("NpuProfiler.analyse", replace=_parses)],
+            is_extra=True,
+        ),
+    )
+
+
+def watch(records_device: bool) -> None:
+    """Has the names changed when the program imports them. ``records_device``: ``libmspti.so`` is
+    loaded."""
+    run = current_run()
+    is_left = run is not None and run.leaves_it_to_the_program and not run.serves
+    is_theirs = os.environ.get("SONDE_NPU_COLLECTOR") != "mspti" and is_left
+    if records_device and _metadata.local_rank() <= 0:
+        _report.log(_LIGHT)
+    for seam in seams() if records_device and not is_theirs else parsing():
         seam.install()

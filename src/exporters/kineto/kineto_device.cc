@@ -1,7 +1,9 @@
 // Device side of a Kineto trace: launches, kernels, flows between them.
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -83,7 +85,9 @@ class KernelWriter {
     out.Append(
         ",\n"
         R"({"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel")");
-    AppendRow(pid, tid, launch.ts, out);
+    // Behind the begin of its operator, where arrows to that one end.
+    const int64_t ts_ns = launch.ts + (data_.DurationNs(launch) > kLaunchNs ? 1 : 0);
+    AppendRow(pid, tid, ts_ns, out);
     out.Append(R"(,"dur":)");
     out.Microseconds(std::min(kLaunchNs, data_.DurationNs(launch)));
     out.Append(R"(,"args":{"External id":)");
@@ -91,7 +95,7 @@ class KernelWriter {
     out.Append(R"(,"cbid":211,"correlation":)");
     out.Int(kernel.correlation);
     out.Append("}}");
-    AppendFlow('s', kernel.correlation, pid, tid, launch.ts, out);
+    AppendFlow('s', kernel.correlation, pid, tid, ts_ns, out);
     AppendFlow('f', kernel.correlation, kernel.device, kernel.stream, kernel.ts_ns, out);
   }
 
@@ -163,29 +167,49 @@ int64_t StreamCount(const DeviceView& view) {
   return count;
 }
 
-// Operations by the slice of the task that they are, where a device reported them as kernels.
-std::unordered_map<int32_t, size_t> OperationsOfTasks(const TraceData& data) {
-  std::unordered_map<int32_t, size_t> operations;
+// Operations that a device reported as kernels: of one slice, or beside it, of the same time.
+struct KernelOperations {
+  std::unordered_map<int32_t, size_t> of_task;  // by task_id
+  std::vector<bool> is_kernel;                  // by operation
+};
+KernelOperations OperationsOfTasks(const DeviceView& view) {
+  const TraceData& data = *view.data;
+  KernelOperations found;
+  found.is_kernel.resize(data.communications.size());
+  std::unordered_map<int32_t, size_t> of_slice;
+  std::map<std::tuple<int64_t, int64_t, int64_t>, size_t> of_time;
   for (size_t i = 0; i < data.communications.size(); ++i) {
-    if (data.communications[i].slice_id >= 0)
-      operations.emplace(data.communications[i].slice_id, i);
+    const store::CommunicationOpRow& op = data.communications[i];
+    if (op.slice_id >= 0) of_slice.emplace(op.slice_id, i);
+    const int64_t device = view.devices[view.communications[i].device].device_id;
+    of_time.emplace(std::tuple(device, op.ts, op.dur), i);
   }
-  std::unordered_map<int32_t, size_t> as_kernels;
-  if (operations.empty()) return as_kernels;
+  const auto take = [&](const store::DeviceTaskRow& task, size_t operation) {
+    if (found.is_kernel[operation]) return;
+    found.is_kernel[operation] = true;
+    found.of_task.emplace(task.task_id, operation);
+  };
+  if (of_time.empty()) return found;
   for (const store::DeviceTaskRow& task : data.tasks) {
-    const auto found = operations.find(task.slice_id);
-    if (found != operations.end()) as_kernels.insert(*found);
+    if (const auto same = of_slice.find(task.slice_id); same != of_slice.end()) {
+      take(task, same->second);
+      continue;
+    }
+    const store::TaskKindRow& kind = data.kinds[static_cast<size_t>(task.kind_id)];
+    if (data.Name(kind.core) != "COMMUNICATION") continue;
+    const auto beside = of_time.find({view.DeviceOfTask(task).device_id, task.ts, task.dur});
+    if (beside != of_time.end()) take(task, beside->second);
   }
-  return as_kernels;
+  return found;
 }
 
 void AppendCommunications(const DeviceView& view, const KernelWriter& writer,
-                          const std::unordered_map<int32_t, size_t>& as_kernels, LineBuffer& out) {
+                          const std::vector<bool>& is_kernel, LineBuffer& out) {
   const TraceData& data = *view.data;
   const int64_t first_stream = StreamCount(view) + 1;
   for (size_t i = 0; i < data.communications.size(); ++i) {
     const store::CommunicationOpRow& op = data.communications[i];
-    if (as_kernels.contains(op.slice_id)) continue;
+    if (is_kernel[i]) continue;
     const recipes::CommunicationView& shown = view.communications[i];
     int64_t stream = first_stream + static_cast<int64_t>(shown.lane);
     for (size_t group = 0; group < shown.group; ++group) {
@@ -254,14 +278,15 @@ class TaskWriter {
       : view_(view),
         imported_(imported),
         forms_(TaskForms(*view.data)),
-        operations_(OperationsOfTasks(*view.data)),
+        operations_(OperationsOfTasks(view)),
         first_correlation_(imported.has_runtime ? 0 : kFirstCorrelation) {}
 
   void Append(const store::DeviceTaskRow& task, const KernelWriter& writer, LineBuffer& out) const {
     if (imported_.on_planes.contains(task.slice_id)) return;
     std::string more = CounterArguments(*view_.data, task.task_id);
-    const auto operation = operations_.find(task.slice_id);
-    if (operation != operations_.end()) more += CollectiveArguments(view_, operation->second);
+    const auto operation = operations_.of_task.find(task.task_id);
+    if (operation != operations_.of_task.end())
+      more += CollectiveArguments(view_, operation->second);
     const TaskForm& form = forms_[static_cast<size_t>(task.kind_id)];
     writer.Append({.category = form.category,
                    .name = form.name,
@@ -274,13 +299,13 @@ class TaskWriter {
                    .more_args = more},
                   out);
   }
-  const std::unordered_map<int32_t, size_t>& operations() const { return operations_; }
+  const std::vector<bool>& kernel_operations() const { return operations_.is_kernel; }
 
  private:
   const DeviceView& view_;
   const KinetoImported& imported_;
   std::vector<TaskForm> forms_;
-  std::unordered_map<int32_t, size_t> operations_;
+  KernelOperations operations_;
   int64_t first_correlation_;
 };
 
@@ -301,7 +326,7 @@ void AddKinetoDevice(const ExportContext& context, const KinetoImported& importe
       });
   pieces.Add([&view, rows, tasks, base_ns](LineBuffer& out) {
     AppendCommunications(view, KernelWriter(*view.data, *rows, base_ns, /*has_launches=*/false),
-                         tasks->operations(), out);
+                         tasks->kernel_operations(), out);
   });
 }
 

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <unordered_set>
 #include <vector>
 
@@ -21,6 +22,12 @@ int64_t KinetoBaseNs(int64_t first_ns);
 std::string KinetoHead(const ExportContext& context, int64_t base_ns);
 // Everything after the last: ], "traceName": ...
 std::string KinetoTail(const std::string& file_name);
+
+// Marks that close every recording.
+inline constexpr std::string_view kIterationStart = "Iteration Start: PyTorch Profiler";
+inline constexpr std::string_view kRecordWindowEnd = "Record Window End";
+// JSON members by which a range of the user is read back as one: its kind and domain.
+std::string MarkArguments(const recipes::TraceData& data, const store::MarkRow& mark);
 
 // Names of processes and threads; the first event of the file.
 void AddKinetoNames(const ExportContext& context, int64_t base_ns, TracePieces& pieces);

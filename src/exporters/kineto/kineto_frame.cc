@@ -239,19 +239,18 @@ void AddKinetoInstants(const ExportContext& context, int64_t base_ns, TracePiece
     const std::string begin = base::NsToMicrosecondText(data.first_ns - base_ns);
     const std::string end = base::NsToMicrosecondText(data.last_ns - base_ns);
     const std::string dur = base::NsToMicrosecondText(data.last_ns - data.first_ns);
-    out.Append(
-        base::Concat(",\n"
-                     R"({"ph":"X","cat":"Trace","ts":)",
-                     begin, R"(,"dur":)", dur,
-                     R"x(,"pid":"Spans","tid":"PyTorch Profiler","name":"PyTorch Profiler (0)",)x"
-                     R"("args":{"Op count":0}})",
-                     ",\n"
-                     R"({"ph":"i","s":"g","name":"Iteration Start: PyTorch Profiler","pid":)"
-                     R"("Traces","tid":"Trace PyTorch Profiler","ts":)",
-                     begin, "}",
-                     ",\n"
-                     R"({"ph":"i","s":"g","name":"Record Window End","pid":"","tid":"","ts":)",
-                     end, "}"));
+    out.Append(base::Concat(
+        ",\n"
+        R"({"ph":"X","cat":"Trace","ts":)",
+        begin, R"(,"dur":)", dur,
+        R"x(,"pid":"Spans","tid":"PyTorch Profiler","name":"PyTorch Profiler (0)",)x"
+        R"("args":{"Op count":0}})",
+        ",\n"
+        R"({"ph":"i","s":"g","name":")",
+        kIterationStart, R"(","pid":"Traces","tid":"Trace PyTorch Profiler","ts":)", begin, "}",
+        ",\n"
+        R"({"ph":"i","s":"g","name":")",
+        kRecordWindowEnd, R"(","pid":"","tid":"","ts":)", end, "}"));
   });
 }
 

@@ -1,6 +1,7 @@
 // Host side of a Kineto trace: operators, annotations, modules, Python functions, fwdbwd flows.
 #include <map>
 #include <memory>
+#include <unordered_map>
 
 #include "base/host/json_writer.h"
 #include "base/strings.h"
@@ -56,6 +57,7 @@ struct Fragments {
   std::vector<std::string> row;        // ,"pid":1,"tid":2,"ts":    by track
   std::vector<std::string> signature;  // ,"Input Dims":..., "Input type":...    by id + 1
   std::vector<std::string> stack;      // ,"Call stack":...    by id + 1
+  std::unordered_map<int32_t, std::string> mark;  // ,"event_type":...    by slice
 
   Fragments(const TraceData& data, const FrameworkRows& rows) : name(data.names.size() + 1) {
     name[0] = "\"\"";
@@ -68,6 +70,9 @@ struct Fragments {
       row.push_back(base::Concat(R"(,"pid":)", std::to_string(data.PidOf(track.process_id)),
                                  R"(,"tid":)", std::to_string(rows.OfTrack(track.track_id)),
                                  R"(,"ts":)"));
+    }
+    for (const store::MarkRow& range : data.marks) {
+      if (range.slice_id >= 0) mark[range.slice_id] = base::Concat(",", MarkArguments(data, range));
     }
     signature.emplace_back();
     for (const store::OpSignatureRow& shapes : data.signatures) {
@@ -114,6 +119,8 @@ void AppendOperators(const TraceData& data, const Fragments& fragments, int64_t 
     }
     out.Append(fragments.signature[HostPlace(op.signature_id)]);
     out.Append(fragments.stack[HostPlace(op.stack_id)]);
+    const auto mark = fragments.mark.find(op.slice_id);
+    if (mark != fragments.mark.end()) out.Append(mark->second);
     out.Append(R"(,"Ev Idx":)");
     out.Int(static_cast<int64_t>(i));
     out.Append("}}");

@@ -61,13 +61,9 @@ class RestWriter {
     }
     for (const int32_t id : data_.SlicesOfKinds({recipes::TrackKind::kGarbageCollection}))
       Append(data_.Slice(id), "gc", "{}");
+    // Those of captures are annotations already.
     for (const store::MarkRow& mark : data_.marks) {
-      // Those of captures are annotations already.
-      if (mark.slice_id < 0 || data_.OpOf(mark.slice_id) >= 0) continue;
-      // The recorder's own data about an operator is no annotation of the program.
-      const bool is_flops = data_.Name(mark.domain) == "mfu_flops";
-      Append(data_.Slice(mark.slice_id), is_flops ? "flops" : "user_annotation",
-             Concat(R"({"domain":)", base::JsonQuote(data_.Name(mark.domain)), "}"));
+      if (mark.slice_id < 0 || data_.OpOf(mark.slice_id) < 0) AppendMark(mark);
     }
   }
 
@@ -78,6 +74,25 @@ class RestWriter {
     RestRow row;
     int64_t ts_ns = 0;
   };
+
+  void AppendMark(const store::MarkRow& mark) {
+    const std::string_view message = data_.Name(mark.message);
+    const std::string_view domain = data_.Name(mark.domain);
+    if (message == kIterationStart || message == kRecordWindowEnd) return;  // those of the frame
+    const RestRow row =
+        mark.track_id < 0 ? RestRow{} : RowOf(data_.tracks[static_cast<size_t>(mark.track_id)]);
+    if (data_.Name(mark.kind) == "marker") {
+      out_.Append(Concat(",\n", R"({"ph":"i","s":"t","name":)", base::JsonQuote(message)));
+      if (domain != "default") out_.Append(Concat(R"(,"cat":)", base::JsonQuote(domain)));
+      AppendPlace(row, mark.ts);
+      return out_.Append("}");
+    }
+    // The recorder's own data about an operator is no annotation of the program.
+    const std::string_view category = domain == "mfu_flops" ? "flops" : "user_annotation";
+    AppendRange(row, {category, message},
+                {mark.ts, mark.dur < 0 ? data_.last_ns - mark.ts : mark.dur},
+                Concat("{", MarkArguments(data_, mark), "}"));
+  }
 
   // Ranges of the program as the profiler projected them on the device.
   void DeviceRanges() {
@@ -118,9 +133,10 @@ class RestWriter {
     return text + "}";
   }
 
+  RestRow RowOf(const store::SliceRow& slice) { return RowOf(data_.TrackOf(slice)); }
+
   // On the row of the thread, or one of its own.
-  RestRow RowOf(const store::SliceRow& slice) {
-    const store::TrackRow& track = data_.TrackOf(slice);
+  RestRow RowOf(const store::TrackRow& track) {
     if (track.thread_id >= 0) {
       return {data_.PidOf(track.process_id), rows_.OfTrack(track.track_id)};
     }
@@ -141,23 +157,40 @@ class RestWriter {
 
   void AppendAt(const RestRow& row, const store::SliceRow& slice, std::string_view category,
                 const std::string& arguments) {
-    out_.Append(
-        Concat(",\n", R"({"ph":"X","cat":)", base::JsonQuote(category.empty() ? "other" : category),
-               R"(,"name":)", base::JsonQuote(data_.Name(slice.name)), R"(,"pid":)",
-               std::to_string(row.pid), R"(,"tid":)", std::to_string(row.tid), R"(,"ts":)"));
-    out_.Microseconds(slice.ts - base_ns_);
+    AppendRange(row, {category.empty() ? "other" : category, data_.Name(slice.name)},
+                {slice.ts, data_.DurationNs(slice)}, arguments);
+  }
+
+  struct Label {
+    std::string_view category;
+    std::string_view name;
+  };
+  struct Span {
+    int64_t ts;
+    int64_t dur;
+  };
+  void AppendRange(const RestRow& row, const Label& label, const Span& span,
+                   const std::string& arguments) {
+    out_.Append(Concat(",\n", R"({"ph":"X","cat":)", base::JsonQuote(label.category), R"(,"name":)",
+                       base::JsonQuote(label.name)));
+    AppendPlace(row, span.ts);
     out_.Append(R"(,"dur":)");
-    out_.Microseconds(data_.DurationNs(slice));
+    out_.Microseconds(span.dur);
     out_.Append(R"(,"args":)");
     out_.Append(arguments);
     out_.Append("}");
   }
 
-  void AppendEnd(char phase, int64_t id, const RestRow& row, int64_t ts_ns) {
-    out_.Append(Concat(",\n", R"({"ph":")", std::string(1, phase), R"(","id":)", std::to_string(id),
-                       R"(,"pid":)", std::to_string(row.pid), R"(,"tid":)", std::to_string(row.tid),
+  void AppendPlace(const RestRow& row, int64_t ts_ns) {
+    out_.Append(Concat(R"(,"pid":)", std::to_string(row.pid), R"(,"tid":)", std::to_string(row.tid),
                        R"(,"ts":)"));
     out_.Microseconds(ts_ns - base_ns_);
+  }
+
+  void AppendEnd(char phase, int64_t id, const RestRow& row, int64_t ts_ns) {
+    out_.Append(
+        Concat(",\n", R"({"ph":")", std::string(1, phase), R"(","id":)", std::to_string(id)));
+    AppendPlace(row, ts_ns);
     out_.Append(phase == 's' ? R"(,"cat":"ac2g","name":"ac2g"})"
                              : R"(,"cat":"ac2g","name":"ac2g","bp":"e"})");
   }
@@ -199,6 +232,11 @@ void AppendKinetoCounterProcesses(const CounterLanes& lanes, LineBuffer& out) {
 }
 
 }  // namespace
+
+std::string MarkArguments(const TraceData& data, const store::MarkRow& mark) {
+  return Concat(R"("event_type":)", base::JsonQuote(data.Name(mark.kind)), R"(,"domain":)",
+                base::JsonQuote(data.Name(mark.domain)));
+}
 
 Result<KinetoImported> KinetoImported::Load(const ExportContext& context) {
   const TraceData& data = context.data();

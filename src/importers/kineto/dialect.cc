@@ -128,7 +128,9 @@ std::vector<CapturedKey> KinetoDialect::captured_keys() const {
           {"external id", false},
           {"device", false},
           {"stream", false},
-          {"graph node id", false}};
+          {"graph node id", false},
+          {"event_type", true},
+          {"domain", true}};
 }
 
 uint8_t KinetoDialect::LaneOf(const TraceEvent& event) const {
@@ -137,6 +139,11 @@ uint8_t KinetoDialect::LaneOf(const TraceEvent& event) const {
     return event.name.starts_with(kModulePrefix) ? kModuleLane : kPythonLane;
   }
   if (category == "gpu_user_annotation") return kRangeLane;
+  const bool may_be_mark = category == "user_annotation" || category == "flops";
+  if (may_be_mark && event.args.find(R"("event_type")") != std::string_view::npos &&
+      event.args.find(R"("External id")") == std::string_view::npos) {
+    return kMarkLane;
+  }
   if (category == "cuda_sync" || category == "cuda_event" || category == "xpu_sync") {
     return kSyncLane;
   }
@@ -177,6 +184,9 @@ TrackLabel KinetoDialect::LabelTrack(const ThreadFacts& facts, uint8_t lane) con
       return label;
     case kModuleLane:
       label.kind = TrackKind::kModule;
+      return label;
+    case kMarkLane:
+      label.kind = TrackKind::kMark;
       return label;
     default:
       break;

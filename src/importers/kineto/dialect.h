@@ -21,14 +21,15 @@ enum class SliceClass : uint8_t {
   kMemset,
   kDeviceRange,  // ranges of the user projected on the device
   kDeviceSync,   // synchronisation seen on the device
+  kMark,         // ranges of the user that are no operators, in files that Sonde wrote
 };
-inline constexpr size_t kSliceClasses = static_cast<size_t>(SliceClass::kDeviceSync) + 1;
+inline constexpr size_t kSliceClasses = static_cast<size_t>(SliceClass::kMark) + 1;
 SliceClass ClassOf(std::string_view category);
 inline bool IsDeviceWork(SliceClass c) {
   return c == SliceClass::kKernel || c == SliceClass::kMemcpy || c == SliceClass::kMemset;
 }
 
-enum Lane : uint8_t { kMainLane, kPythonLane, kModuleLane, kRangeLane, kSyncLane };
+enum Lane : uint8_t { kMainLane, kPythonLane, kModuleLane, kRangeLane, kSyncLane, kMarkLane };
 
 // Places in KinetoDialect::captured_keys.
 enum Key : size_t {
@@ -58,6 +59,8 @@ enum Key : size_t {
   kDevice,
   kStream,
   kGraphNode,
+  kEventType,
+  kDomain,
 };
 
 inline constexpr std::string_view kModulePrefix = "nn.Module: ";

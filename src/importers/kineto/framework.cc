@@ -1,4 +1,4 @@
-// Kineto's facts about operators: scope, shapes, stacks, modules.
+// Kineto's facts about operators: scope, shapes, stacks, modules; ranges of the user.
 #include <algorithm>
 #include <map>
 #include <string>
@@ -239,6 +239,33 @@ Status WriteFrameworkOps(const KinetoTrace& trace, store::Transaction& transacti
     writer.Append(row);
   }
   SONDE_RETURN_IF_ERROR(facts.Close());
+  return writer.Close();
+}
+
+Status WriteRanges(const KinetoTrace& trace, store::Transaction& transaction) {
+  SONDE_ASSIGN_OR_RETURN(auto writer, store::TableWriter<store::MarkRow>::Open(transaction));
+  const trace_events::EventStage& stage = trace.stage();
+  auto mark_id = static_cast<int32_t>(stage.instants().size());
+  const auto count = static_cast<int32_t>(stage.slice_count());
+  base::SpillSteps steps(stage.pool());
+  for (int32_t id = 0; id < count; ++id) {
+    steps.Next();
+    const SliceClass slice_class = trace.ClassAt(id);
+    if (slice_class != SliceClass::kUserAnnotation && slice_class != SliceClass::kMark) continue;
+    const CapturedSet arguments = stage.CapturedOf(id);
+    const auto kind = arguments.Get(kEventType);
+    if (!kind) continue;
+    const trace_events::StagedSlice& slice = stage.Slice(id);
+    writer.Append({.mark_id = mark_id++,
+                   .ts = slice.ts,
+                   .dur = slice.dur,
+                   .track_id = stage.arrangement().track_ids[static_cast<size_t>(slice.track)],
+                   .domain = static_cast<int32_t>(
+                       arguments.Get(kDomain).value_or(trace.names().Intern("default"))),
+                   .message = slice.name,
+                   .kind = static_cast<int32_t>(*kind),
+                   .slice_id = id});
+  }
   return writer.Close();
 }
 

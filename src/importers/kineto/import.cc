@@ -94,6 +94,7 @@ Status WriteTables(EventStage& stage, store::Transaction& transaction, ImportSum
   const KinetoTrace trace(stage);
   SONDE_RETURN_IF_ERROR(kineto::WriteFrameworkOps(trace, transaction));
   SONDE_RETURN_IF_ERROR(kineto::WriteSteps(trace, transaction));
+  SONDE_RETURN_IF_ERROR(kineto::WriteRanges(trace, transaction));
   SONDE_RETURN_IF_ERROR(kineto::WriteMissingFlows(trace, transaction));
   SONDE_ASSIGN_OR_RETURN(summary.device_tasks, kineto::WriteDeviceTasks(trace, transaction));
   SONDE_ASSIGN_OR_RETURN(summary.communication_ops, kineto::WriteCommunication(trace, transaction));

@@ -309,6 +309,23 @@ void ReadDamaged(const std::string& path, std::string_view text, bool& complete)
   EXPECT_LE(trace.device_work().size(), 2U);
 }
 
+// As Sonde writes them: beside an operator that is the range, by itself, and as a moment.
+TEST_F(KinetoTest, RangesAndMomentsOfTheUserAreReadBack) {
+  Import(R"~({"schemaVersion": 1, "distributedInfo": {"rank": 3}, "traceEvents": [
+ {"ph":"X","cat":"user_annotation","name":"both","pid":9,"tid":9,"ts":1,"dur":9,
+  "args":{"External id":1,"event_type":"push_pop","domain":"Module"}},
+ {"ph":"X","cat":"user_annotation","name":"range","pid":9,"tid":9,"ts":5,"dur":90,
+  "args":{"event_type":"start_end","domain":"default"}},
+ {"ph":"X","cat":"user_annotation","name":"annotation","pid":9,"tid":9,"ts":20,"dur":5},
+ {"ph":"i","s":"t","cat":"Module","name":"moment","pid":9,"tid":9,"ts":30}]})~");
+  EXPECT_EQ(Rows("message, kind, domain, dur, slice_id >= 0) FROM mark ORDER BY ts"),
+            "both push_pop Module 9000 true\nrange start_end default 90000 true\n"
+            "moment marker Module 0\n");
+  EXPECT_EQ(Rows("s.name, t.kind) FROM framework_op JOIN slice s USING (slice_id) JOIN track t "
+                 "USING (track_id) ORDER BY s.ts"),
+            "both thread\nannotation thread\n");
+}
+
 TEST_F(KinetoTest, CutOffAnywhereIsReported) {
   const std::string path = folder_.File("cut.json");
   for (size_t size = 0; size < kTrace.size(); ++size) {

@@ -76,7 +76,9 @@ void KinetoTrace::Classify() {
     steps.Next();
     const auto& slice = stage_.Slice(id);
     if (slice.category < 0) continue;
-    const SliceClass slice_class = class_of_name[static_cast<size_t>(slice.category)];
+    const bool is_mark = stage_.TrackOf(slice).lane == kMarkLane;
+    const SliceClass slice_class =
+        is_mark ? SliceClass::kMark : class_of_name[static_cast<size_t>(slice.category)];
     classes_[static_cast<size_t>(id)] = slice_class;
     ++class_sizes_[static_cast<size_t>(slice_class)];
     if (IsDeviceWork(slice_class)) device_work_.push_back(id);

@@ -99,6 +99,8 @@ std::string DeviceCollective(const KinetoTrace& trace, int32_t slice_id);
 
 Status WriteFrameworkOps(const KinetoTrace& trace, store::Transaction& transaction);
 Status WriteSteps(const KinetoTrace& trace, store::Transaction& transaction);
+// Ranges of the user; moments are the stage's.
+Status WriteRanges(const KinetoTrace& trace, store::Transaction& transaction);
 // Where the file has none, arrows from calls of the host to their work, by correlation, and from
 // forward to backward operators, by sequence number.
 Status WriteMissingFlows(const KinetoTrace& trace, store::Transaction& transaction);
