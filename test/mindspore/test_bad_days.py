@@ -1,6 +1,8 @@
 """MindSpore programs in which something goes wrong, below `sonde run`."""
 
+import contextlib
 import csv
+import sqlite3
 import subprocess
 
 import pytest
@@ -42,7 +44,7 @@ def test_a_fork_while_recording(ended, rows):
 
 
 @all_of_its_kind
-def test_ranks_that_are_spawned(ended, rows, sonde):
+def test_ranks_that_are_spawned(ended, rows, sonde, tmp_path):
     done, spans = ended("spawned", SONDE_PROFILE_ANALYSE="0")
     assert done.returncode == 0, done.stderr
     sql = "SELECT value FROM metadata WHERE key = 'rank'"
@@ -50,13 +52,22 @@ def test_ranks_that_are_spawned(ended, rows, sonde):
     ranks = [span for span in spans if launches(rows, span) > 0]
     assert len(ranks) == 2 and {"0", "1"} <= set(found)
     assert all(steps_of(rows, span) == [0, 1, 2] for span in ranks)
-    folder = ranks[0].parent
-    words = [sonde, "cluster", "-m", "all", "-d", folder, "-o", folder / "of_all"]
-    subprocess.run(words, check=True, capture_output=True, timeout=120)
-    table = folder / "of_all" / "cluster_analysis_output" / "cluster_step_trace_time.csv"
-    with open(table, encoding="utf-8") as file:
-        found = {(row["Step"], row["Type"], row["Index"]) for row in csv.DictReader(file)}
-    assert found == {(str(step), "rank", str(rank)) for step in range(3) for rank in range(2)}
+    words = [sonde, "cluster", "-m", "all", "-d", ranks[0].parent, "-o", tmp_path / "all"]
+    every = {(str(step), "rank", str(rank)) for step in range(3) for rank in range(2)}
+    for form in ("db", "text"):  # without a form: db, since nothing has made texts of the captures
+        option = ["--export_type", "text"] if form == "text" else []
+        subprocess.run([*words, *option], check=True, capture_output=True, timeout=120)
+        assert steps_of_cluster(tmp_path / "all" / "cluster_analysis_output", form) == every
+
+
+def steps_of_cluster(folder, form):
+    """{(step, type, index)} of a result in this form."""
+    if form == "text":
+        with open(folder / "cluster_step_trace_time.csv", encoding="utf-8") as file:
+            return {(row["Step"], row["Type"], row["Index"]) for row in csv.DictReader(file)}
+    with contextlib.closing(sqlite3.connect(folder / "cluster_analysis.db")) as database:
+        found = database.execute('SELECT step, type, "index" FROM ClusterStepTraceTime')
+        return {tuple(map(str, row)) for row in found}
 
 
 @all_of_its_kind

@@ -216,16 +216,22 @@ def _dump_of(module: Any, config: str) -> Any:
 def prepare(name: str) -> None:
     """Before the import of a framework: what has to be set by then. Raises ``SystemExit`` where the
     run must not start."""
-    config = os.environ.get("SONDE_DUMP_CONFIG")
-    if name != "mindspore" or os.environ.get("SONDE_ATTACH") != "dump" or not config:
+    is_dump = os.environ.get("SONDE_ATTACH") == "dump"
+    config = os.environ.get("SONDE_DUMP_CONFIG") if is_dump else None
+    if name != "mindspore" or (is_dump and not config):
         return
-    from sonde.mindspore import _kernel_dump
+    from sonde.mindspore import _dump_config, _kernel_dump
     from sonde.torch.precision._errors import PathError, ProbeError, ScopeError
 
     try:
-        _kernel_dump.prepare(config)
+        if config:
+            _kernel_dump.prepare(config)
+        elif given := os.environ.get(_dump_config.VARIABLE):
+            _dump_config.check(given)
     except (PathError, ProbeError, ScopeError) as problem:
-        _refuse_dump(problem)
+        if config:
+            _refuse_dump(problem)
+        # Else its line is printed: nobody asked Sonde for a dump, and MindSpore will refuse it.
 
 
 def _refuse_dump(problem: Exception) -> None:

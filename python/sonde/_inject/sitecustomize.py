@@ -90,8 +90,9 @@ def _call_after_import(loader, finder):
 
 
 def _prepare(name):
-    """What a dump has to set before the framework is imported."""
-    if name != "mindspore" or os.environ.get("SONDE_ATTACH") != "dump":
+    """What a dump has to set, and what of it is wrong, before the framework is imported."""
+    is_dump = os.environ.get("SONDE_ATTACH") == "dump" or "MINDSPORE_DUMP_CONFIG" in os.environ
+    if name != "mindspore" or not is_dump:
         return
     try:
         from sonde._inject import _attach as attaching
