@@ -3,10 +3,11 @@
 //
 //   call      where an arrow of the trace leads to the task from; without one the operator that the
 //             importer names
-//   operator  the one that the importer names; without one the innermost around the call
+//   operator  the one that the importer names; without one the innermost around the call, of the
+//             kernel of a replayed graph around the launch that captured it (replays.h)
 //
-// Needs flows, slices, tasks and framework_op of the trace. Cost: linear, once. Pure after it was
-// made, any thread; refers to the TraceData.
+// Needs flows, slices, tasks, kinds and framework_op of the trace. Cost: linear, once. Pure after
+// it was made, any thread; refers to the TraceData.
 #pragma once
 
 #include <algorithm>
@@ -40,11 +41,14 @@ class Launches {
   // Slices by place in data.tasks; store::kNone: unknown.
   int32_t CallOf(size_t task) const { return calls_[task]; }
   int32_t OperatorOf(size_t task) const;
+  // Whether a graph's replay ran it, and the launch is known that captured it.
+  bool IsReplayed(size_t task) const { return !captured_.empty() && captured_[task] >= 0; }
   const std::vector<int32_t>& calls() const { return calls_; }
 
  private:
   const TraceData& data_;
   std::vector<int32_t> calls_;
+  std::vector<int32_t> captured_;
 };
 
 // When work was launched: at the begin of the call that an arrow leads from, else of that of

@@ -46,6 +46,7 @@ class LaunchTest : public ::testing::Test {
     data_.slices = slices_;
     data_.ops = ops_;
     data_.tasks = tasks_;
+    data_.kinds = kinds_;
     data_.flows = flows_;
     return data_;
   }
@@ -61,10 +62,11 @@ class LaunchTest : public ::testing::Test {
                                           Slice(6, 120, kKernel, -1, 1),
                                           Slice(7, 130, kKernel, -1, 1)};
   std::vector<store::FrameworkOpRow> ops_ = {{.slice_id = 0, .scope = 0}};
-  std::vector<store::DeviceTaskRow> tasks_ = {{.task_id = 0, .slice_id = 4},
-                                              {.task_id = 1, .slice_id = 5},
-                                              {.task_id = 2, .slice_id = 6},
-                                              {.task_id = 3, .slice_id = 7}};
+  std::vector<store::TaskKindRow> kinds_ = {{.kind_id = 0, .name = kKernel}};
+  std::vector<store::DeviceTaskRow> tasks_ = {{.task_id = 0, .slice_id = 4, .kind_id = 0},
+                                              {.task_id = 1, .slice_id = 5, .kind_id = 0},
+                                              {.task_id = 2, .slice_id = 6, .kind_id = 0},
+                                              {.task_id = 3, .slice_id = 7, .kind_id = 0}};
   std::vector<store::FlowRow> flows_ = {{.kind = kArrow, .slice_out = 1, .slice_in = 4},
                                         {.kind = kArrow, .slice_out = 2, .slice_in = 5},
                                         {.kind = kArrow, .slice_out = 2, .slice_in = 6}};

@@ -14,7 +14,7 @@ namespace sonde::recipes {
 namespace {
 
 // Device time by the path of the innermost module of the launching call, or, where that is on a
-// thread without modules (Ascend's task queue), of the operator.
+// thread without modules (Ascend's task queue) or a graph's, of the operator.
 std::vector<int64_t> SelfTimes(const TraceData& data, const ModuleCalls& calls) {
   const Launches launches(data);
   std::vector<int32_t> operators;
@@ -24,7 +24,8 @@ std::vector<int64_t> SelfTimes(const TraceData& data, const ModuleCalls& calls) 
   const std::vector<int32_t> around_operators = calls.PathsAround(operators);
   std::vector<int64_t> self_ns(calls.path_count(), 0);
   for (size_t i = 0; i < data.tasks.size(); ++i) {
-    const int32_t path = around_calls[i] >= 0 ? around_calls[i] : around_operators[i];
+    const bool has_call = around_calls[i] >= 0 && !launches.IsReplayed(i);
+    const int32_t path = has_call ? around_calls[i] : around_operators[i];
     if (path < 0) continue;
     self_ns[static_cast<size_t>(path)] += std::max<int64_t>(data.tasks[i].dur, 0);
   }
