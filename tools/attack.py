@@ -307,7 +307,7 @@ class Attack:
         after, more = self.counts(copy)
         found += more
         if code == 0 and before and after and after[b"rows"] < before[b"rows"]:
-            is_cut = b"trace_truncated" in before and b"trace_truncated" in after  # said once
+            is_cut = b"trace_truncated" in before and b"trace_truncated" in after  # reported once
             if not is_cut and not any(after[what] > before.get(what, 0) for what in after):
                 lost = before[b"rows"] - after[b"rows"]
                 found.append(f"{lost} rows of {before[b'rows']} are gone without an issue")

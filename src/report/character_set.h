@@ -20,7 +20,9 @@ class CharacterSet {
   // With all that is no printable ASCII: control characters, and every byte of other letters.
   constexpr CharacterSet AndUnprintable() const {
     CharacterSet more = *this;
-    for (size_t c = 0; c < more.has_.size(); ++c) more.has_[c] = more.has_[c] || c < ' ' || c >= 0x7f;
+    for (size_t c = 0; c < more.has_.size(); ++c) {
+      if (c < ' ' || c >= 0x7f) more.has_[c] = true;
+    }
     return more;
   }
 
