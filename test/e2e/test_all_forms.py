@@ -67,6 +67,7 @@ RULES = [
     ("db", "device_task", "|queue numbers|types", (MORE,), "operations without planes get tasks"),
     ("db", "device_task", "shapes", (FEWER,), "empty ones are unknown ones"),
     ("db", "memory_block", "", (OTHER,), "blocks are named as the operator of their allocation"),
+    ("text", "memory_block", "", (OTHER,), "blocks are named as the operator of their allocation"),
     ("db", "slice", "communication_plane", (MORE,), "operations without planes get one"),
     ("db", "slice", "thread", (FEWER,), "calls of a GPU's runtime are calls of the host"),
     ("kineto", "api_call", ".*", (FEWER, OTHER), "calls are slices of their category"),
@@ -94,6 +95,11 @@ OF_SETS = {
     ("ascend_pt/raw/db_level1_rank1_ascend_pt", "framework_op", "shapes"): (
         "they were rebuilt with shapes and types exchanged"
     ),
+    (
+        "capture",
+        "process",
+        "hosts",
+    ): "in texts it is a part of the folder's name only, as torch_npu's",
     (SETS[-2], "memory_event", "sizes"): "without a framework all events have a component",
 }
 used = set()
