@@ -27,8 +27,11 @@ Result<int> Search(const ProbeOverflowOptions& options) {
                                     : precision::FindFirstOverflow(options.input, options.output));
   for (const std::string& note : outcome.notes) PrintNotice(note);
   if (outcome.found.empty()) {
-    PrintText(of_kernels ? "no kernel has an overflow record, or infinities or NaN of its own\n"
-                         : "no call with finite inputs has an output with infinities or NaN\n");
+    const std::string_view where = outcome.notes.empty() ? "\n" : ", in what could be read\n";
+    PrintText(base::Concat(of_kernels
+                               ? "no kernel has an overflow record, or infinities or NaN of its own"
+                               : "no call with finite inputs has an output with infinities or NaN",
+                           where));
     return kExitOk;
   }
   for (const std::string& call : outcome.found) PrintText(base::Concat("first      ", call, "\n"));

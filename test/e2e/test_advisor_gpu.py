@@ -98,6 +98,18 @@ def test_device_waits(advice):
     assert "the host was in aten::sort (100 % of that time)" in printed
 
 
+def test_a_gap_that_outlasts_the_steps_counts_as_far_as_they_reach(advice):
+    """As that between training and the evaluation behind it."""
+    made = Made()
+    steps(made)
+    made.device("gemm", 10 * MS, 15 * MS, "cudaLaunchKernel", 10 * MS, 5)
+    made.host("aten::sort", 25 * MS, 500 * MS)
+    made.device("gemm", 525 * MS, MS, "cudaLaunchKernel", 525 * MS, 5)
+    printed = advice(made)["device_waits"]["description"]
+    assert "idle for 25.0 % of the steps" in printed
+    assert "the host was in aten::sort (100 % of that time)" in printed
+
+
 def test_no_long_gap_lies_in_the_steps(advice):
     """What the host did is known of the longest gaps of a trace: here those of its set-up."""
     made = Made()

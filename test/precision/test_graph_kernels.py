@@ -241,7 +241,7 @@ def test_records_of_a_device(probe, tmp_path):
     # A record that is not converted is reported, a garbled one ends the search.
     (kernels.folder / "Opdebug.Node_OpDebug.9.1.600").write_bytes(b"\x00\x01")
     done = probe("overflow_check", "-i", "graph", "-o", "out")
-    assert "1 overflow records in CANN's binary form" in done.stderr
+    assert "1 overflow record in CANN's binary form" in done.stderr
     record_path.write_text('{"AI Core": {"status"')
     done = probe("overflow_check", "-i", "graph", "-o", "out", good=False)
     assert done.returncode == 1 and record_path.name in done.stderr

@@ -114,8 +114,9 @@ def test_they_are_made_in_place(tmp_path):
     span = copy_without_analysis(next(DATA.glob("profiler/graph_mem/*")), tmp_path)
     before = {path: path.read_bytes() for path in span.rglob("*") if path.is_file()}
     for _ in range(2):
-        subprocess.run([BUILD / "bin" / "sonde", "analyse", span], check=True,
-                       capture_output=True, timeout=120)  # fmt: skip
+        done = subprocess.run([BUILD / "bin" / "sonde", "analyse", span], check=True, text=True,
+                              capture_output=True, timeout=120)  # fmt: skip
+        assert "  rank 0  " in done.stdout  # which the names below FRAMEWORK alone have
         assert (span / "ASCEND_PROFILER_OUTPUT" / "op_statistic.csv").is_file()
     assert all(path.read_bytes() == content for path, content in before.items())
     assert {path.name for path in span.iterdir()} == {"FRAMEWORK", "ASCEND_PROFILER_OUTPUT"}

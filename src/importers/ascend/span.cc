@@ -338,18 +338,37 @@ Result<int64_t> SpanStamp(const AscendSpan& span) {
   return static_cast<int64_t>(stamp);
 }
 
+namespace {
+
+int32_t RankNumber(std::string_view text) {
+  const auto rank = base::ParseInt64(text);
+  return rank && *rank >= 0 && *rank < INT32_MAX ? static_cast<int32_t>(*rank) : -1;
+}
+
+// MindSpore's profiler of a CPU writes no profiler_info.json; its own files end in the rank.
+int32_t RankOfFramework(const std::string& folder) {
+  constexpr std::string_view kOperators = "cpu_op_execute_timestamp_";
+  const auto entries = base::ListDirectory(JoinPath(folder, "FRAMEWORK"));
+  if (!entries.ok()) return -1;  // no such folder
+  for (const base::DirectoryEntry& entry : *entries) {
+    std::string_view name = entry.name;
+    if (!name.starts_with(kOperators) || !name.ends_with(".txt")) continue;
+    name.remove_prefix(kOperators.size());
+    return RankNumber(name.substr(0, name.find('.')));
+  }
+  return -1;
+}
+
+}  // namespace
+
 int32_t SpanRank(const AscendSpan& span) {
-  const auto number = [](std::string_view text) {
-    const auto rank = base::ParseInt64(text);
-    return rank && *rank >= 0 && *rank < INT32_MAX ? static_cast<int32_t>(*rank) : -1;
-  };
   for (const SpanFile& file : span.metadata) {
     if (!base::BaseName(file.path).starts_with("profiler_info")) continue;
     const auto info = base::JsonDocument::ReadFile(file.path);
     if (!info.ok()) continue;
     const base::JsonValue rank = info->root()["rank_id"];
-    if (rank.IsString()) return number(rank.AsString().value_or(""));
-    if (const auto value = rank.AsInt(); value.ok()) return number(std::to_string(*value));
+    if (rank.IsString()) return RankNumber(rank.AsString().value_or(""));
+    if (const auto value = rank.AsInt(); value.ok()) return RankNumber(std::to_string(*value));
   }
   std::vector<SpanFile> databases = span.databases;
   for (const DamagedFile& damaged : span.damaged) databases.push_back(damaged.file);
@@ -358,9 +377,9 @@ int32_t SpanRank(const AscendSpan& span) {
     if (name.starts_with("msprof_")) continue;  // the number is a time
     if (!IsProfilerDb(name)) continue;          // renamed
     name.remove_suffix(3);
-    return number(name.substr(name.rfind('_') + 1));
+    return RankNumber(name.substr(name.rfind('_') + 1));
   }
-  return -1;
+  return RankOfFramework(span.folder);
 }
 
 }  // namespace sonde::importers

@@ -51,7 +51,7 @@ void CountUnread(const AscendSpan& span, store::ImportIssues& issues);
 // Changes when the content of a file does.
 Result<int64_t> SpanStamp(const AscendSpan& span);
 
-// From profiler_info_<rank>.json, the name of the database, or -1.
+// From profiler_info_<rank>.json, the name of the database or those of FRAMEWORK/cpu_*, or -1.
 int32_t SpanRank(const AscendSpan& span);
 
 bool IsKnownCsv(std::string_view name);    // other CSV files may be in any folder

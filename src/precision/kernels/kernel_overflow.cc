@@ -197,9 +197,10 @@ Status AddFolders(const std::vector<std::string>& folders, std::vector<OverflowR
     filtered |= only;
   }
   if (records.binary > 0) {
-    notes->push_back(Concat(folders.front(), " has ", std::to_string(records.binary),
-                            " overflow records in CANN's binary form, which are left out: convert "
-                            "them with msaccucmp.py convert"));
+    notes->push_back(Concat(folders.front(), " has ",
+                            base::CountOf(records.binary, "overflow record"),
+                            " in CANN's binary form, of which nothing is read: `msaccucmp.py "
+                            "convert` makes JSON of it"));
   }
   const Result<KernelFlow> flow = ReadKernelFlow(folders, /*needs_scopes=*/false);
   if (!flow.ok()) {

@@ -67,7 +67,9 @@ TEST_F(MappingTest, Apis) {
       "am.yaml",
       "- {ms_api: Mint.a, pt_api: Torch.b, ms_args: [0, 2], pt_args: [1, 0], ms_outputs: [0], "
       "pt_outputs: [0]}\n"
-      "- {ms_api: Mint.c, pt_api: Torch.c, ms_args: [0], pt_args: []}\n"));
+      "- {ms_api: Mint.c, pt_api: Torch.c, ms_args: [0], pt_args: []}\n"
+      "- {ms_api: Primitive.dense.Dense, pt_api: Functional.linear, ms_args: [0, 1], pt_args: [0, "
+      "1], ms_outputs: [0], pt_outputs: [0]}\n"));
   ASSERT_TRUE(mapping.ok()) << mapping.status().ToString();
   EXPECT_EQ(mapping->skipped_items(), 1U);
   EXPECT_EQ(mapping->Map("Mint.a.3.forward.input.2"), "Torch.b.3.forward.input.0");
@@ -75,6 +77,11 @@ TEST_F(MappingTest, Apis) {
   EXPECT_EQ(mapping->Map("Mint.a.3.forward.input.1"), "");
   EXPECT_EQ(mapping->Map("Mint.a.3.forward.output.0"), "Torch.b.3.forward.output.0");
   EXPECT_EQ(mapping->Map("Mint.z.3.forward.input.0"), "Mint.z.3.forward.input.0");
+  // An operator that a cell holds under a name.
+  EXPECT_EQ(mapping->Map("Primitive.dense.Dense.7.backward.output.0"),
+            "Functional.linear.7.backward.output.0");
+  EXPECT_EQ(mapping->Map("Primitive.add.Add.0.forward.input.0"),
+            "Primitive.add.Add.0.forward.input.0");
 }
 
 TEST_F(MappingTest, Data) {

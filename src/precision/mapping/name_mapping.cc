@@ -184,10 +184,15 @@ constexpr Renamed kRenamed[] = {
     {"Functional.swapaxes", "Torch.transpose"},  {"Tensor.equal", "Tensor.eq"},
     {"Tensor.gather_elements", "Tensor.gather"}, {"Tensor.swapaxes", "Tensor.transpose"}};
 
-// Where "Prefix.name" ends in a name; npos when it has fewer than three parts.
+// Where "Prefix.name" ends in a name; npos when it has no more parts. An operator that a cell holds
+// is "Primitive.attribute.Class".
 size_t ApiEnd(std::string_view name) {
-  const size_t first = name.find('.');
-  return first == std::string_view::npos ? first : name.find('.', first + 1);
+  const bool is_held = name.starts_with("Primitive.");
+  size_t end = name.find('.');
+  for (int more = is_held ? 2 : 1; more > 0 && end != std::string_view::npos; --more) {
+    end = name.find('.', end + 1);
+  }
+  return end;
 }
 
 bool HasDirection(std::string_view name) {
