@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import sys
 
 import pytest
 from conftest import query
@@ -49,12 +50,12 @@ def make_cache(tmp_path_factory):
 
 @pytest.fixture(name="record")
 def make_record(sonde_run, tmp_path, cache):
-    """record(program) gives the loss and the capture."""
+    """record(program, NAME=value) gives the loss and the capture."""
 
-    def record(program):
+    def record(program, **more):
         done = sonde_run(
             program, "--profile-with-modules", "--profile-record-shapes",
-            "--profile-save-path", "captures", **cache,
+            "--profile-save-path", "captures", **cache, **more,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
         (span,) = (tmp_path / "captures").glob("*_ascend_pt")
@@ -158,8 +159,16 @@ half(torch.ones(4, 2), 3)
 """
 
 
-def test_why_something_is_compiled_again(record):
-    _, span = record(REASONS)
+COLUMNS = (
+    "SELECT compile_id, function, file, line, is_backward, guards, operators, breaks, "
+    "break_reasons, cache, reason, error FROM compilation ORDER BY start_ns"
+)
+
+
+def test_why_something_is_compiled_again(record, tmp_path):
+    # An interpreter of its own: torch reads the variable as it is imported.
+    _, span = record(REASONS, python=sys.executable, TORCH_TRACE=str(tmp_path / "logs"))
+    assert query(tmp_path / "logs", COLUMNS) == query(span, COLUMNS), "torch's log says the same"
     rows = query(span, "SELECT function, line, breaks, break_reasons, reason FROM compilation")
     first, *again = [row for row in rows if row[0] == "half"]
     assert first[1] == "4" and first[2] == "1" and "program.py:5" in first[3] and not first[4]

@@ -203,8 +203,9 @@ def test_bad_configuration_is_refused_at_start(vllm_python, model, installed, tm
 
 @pytest.mark.skipif(not IS_THOROUGH, reason="with SONDE_THOROUGH=1: test_changes has the line")
 def test_compiled_model_is_reported(vllm_python, model, installed, tmp_path):
+    """At a level that only calls of functions make."""
     options = ["--no-enforce-eager"]
-    config = settings(tmp_path)
+    config = settings(tmp_path, level="L1")
     with start(vllm_python, model, tmp_path, config, installed, options) as server:
         server.ask(PROMPT, 1)
         assert "start the server with --enforce-eager" in server.log.read_text()
@@ -212,21 +213,44 @@ def test_compiled_model_is_reported(vllm_python, model, installed, tmp_path):
     assert read(step / "rank0")["data"]
 
 
+# By default what lies in memory between kernels; of each layer that is what the products give.
+WAYS = {"eager": ("--enforce-eager", {}), "complete": ("--no-enforce-eager", {"graph": "complete"}),
+        "boundaries": ("--no-enforce-eager", {})}  # fmt: skip
+PARTS = (
+    "self_attn.qkv_proj",
+    "self_attn.o_proj",
+    "mlp.gate_up_proj",
+    "mlp.act_fn",
+    "mlp.down_proj",
+)
+
+
 @pytest.mark.skipif(not IS_THOROUGH, reason="with SONDE_THOROUGH=1: the model is compiled")
-def test_compiled_model_is_dumped_by_its_graph(vllm_python, model, installed, tmp_path):
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_compiled_model_is_dumped_by_its_graph(vllm_python, model, installed, tmp_path, ranks):
     outputs = {}
-    ways = {"eager": ("--enforce-eager", {}),
-            "compiled": ("--no-enforce-eager", {"graph": "complete"})}  # fmt: skip
-    for name, (option, more) in ways.items():
+    for name, (option, more) in WAYS.items():
         (tmp_path / name).mkdir()
         config = settings(tmp_path / name, level="L0", **more)
-        options = [option, "--dtype", "float32"]
+        options = [option, "--dtype", "float32", "--tensor-parallel-size", ranks]
         with start(vllm_python, model, tmp_path / name, config, installed, options) as server:
             server.ask(PROMPT, 1)
-        data = read(tmp_path / name / "dump" / "step0" / "rank0")["data"]
-        outputs[name] = {key: entry["output"] for key, entry in data.items()}
-    assert len(outputs["eager"]) == MODULES and set(outputs["compiled"]) == set(outputs["eager"])
-    for key, expected in outputs["eager"].items():
-        for record, other in zip(outputs["compiled"][key], expected, strict=True):
-            if other is not None:
+        for rank in range(ranks):
+            data = read(tmp_path / name / "dump" / "step0" / f"rank{rank}")["data"]
+            outputs[name, rank] = {key: entry["output"] for key, entry in data.items()}
+    for rank in range(ranks):
+        eager = outputs["eager", rank]
+        assert len(eager) == MODULES and set(outputs["complete", rank]) == set(eager)
+        found = set(outputs["boundaries", rank])
+        missing = [f"{layer}.{part}" for layer in range(4) for part in PARTS
+                   if not any(f".layers.{layer}.{part}." in name for name in found)]  # fmt: skip
+        assert found < set(eager) and not missing, sorted(set(eager) - found)
+        for name in ("complete", "boundaries"):
+            check_norms(outputs[name, rank], eager)
+
+
+def check_norms(outputs, eager):
+    for key, records in outputs.items():
+        for record, other in zip(records, eager[key], strict=True):
+            if other is not None and record is not None:
                 assert math.isclose(record["Norm"], other["Norm"], rel_tol=1e-5), key

@@ -68,6 +68,11 @@ def calls_in(source: str) -> list[Call]:
     return calls
 
 
+def is_kernel(function: str) -> bool:
+    """Whether generated code that calls this calls a kernel."""
+    return re.fullmatch(_KERNEL, function) is not None
+
+
 def _base(name: str) -> str:
     """``mm`` of the node ``mm_3``."""
     return re.sub(r"_\d+$", "", name)

@@ -11,12 +11,13 @@ import json
 import os
 import sys
 import threading
+from dataclasses import dataclass, field
 from typing import Any, Optional
 
 from sonde import _native
 from sonde._new_file import create_new
 from sonde._seams import Around, Part, Seam, when_imported
-from sonde.torch import _graph_guess, _graph_sites, _graph_work, _model_names
+from sonde.torch import _graph_buffers, _graph_guess, _graph_sites, _graph_work, _model_names
 from sonde.torch._graph_nodes import NodeFacts, graph_facts
 from sonde.torch._graph_sites import Sources
 from sonde.torch._graph_work import Work
@@ -44,7 +45,8 @@ def watch() -> None:
 
 
 def table_of(file: str) -> dict[str, Any]:
-    """What is known of the calls in a generated module; empty where that is nothing."""
+    """What is known of the calls in a generated module, and in ``values`` of its buffers; empty
+    where that is nothing."""
     return _tables.get(file, {})
 
 
@@ -100,6 +102,17 @@ def _raise_level(config: Any) -> None:
         trace.provenance_tracking_level = _LEVEL  # type: ignore[union-attr]
 
 
+@dataclass
+class _New:
+    """Of code that was just generated: its ``nodes``, names of the nodes of each of its ``calls``,
+    their ``work``, and the buffer that ``held`` the value of each."""
+
+    nodes: dict[str, NodeFacts] = field(default_factory=dict)
+    calls: dict[str, list[str]] = field(default_factory=dict)
+    work: Work = field(default_factory=Work)
+    held: dict[str, str] = field(default_factory=dict)
+
+
 class _Graphs:
     """What was seen of the compiler, until a generated module needs it."""
 
@@ -107,8 +120,7 @@ class _Graphs:
         self._lock = threading.Lock()
         self._thread = threading.local()
         self._dynamo: dict[str, dict[str, NodeFacts]] = {}  # by torch's number of the compilation
-        # By generated file: its nodes, the names of those of each call, and their work.
-        self._new: dict[str, tuple[dict[str, NodeFacts], dict[str, list[str]], Work]] = {}
+        self._new: dict[str, _New] = {}  # by generated file
 
     def dynamo_graph(self, model_: Any, *_: Any, **__: Any) -> Around:
         """``compile_fx`` gets the graph that Dynamo traced; it calls itself for options."""
@@ -136,13 +148,18 @@ class _Graphs:
         file = getattr(module, "__file__", None)
         graph = getattr(getattr(lowering, "module", None), "graph", None)
         if file and graph is not None:
-            work = _graph_work.work_of(lowering)
+            new = _New(
+                graph_facts(graph),
+                _nodes_of_calls(),
+                _graph_work.work_of(lowering),
+                _graph_buffers.held_by(lowering, graph),
+            )
             with self._lock:
-                self._new[file] = (graph_facts(graph), _nodes_of_calls(), work)
+                self._new[file] = new
 
     def loaded(self, compiled: Any, *args: Any, **kwargs: Any) -> Around:
         """``post_compile`` runs before the first call, of new graphs and of those of a cache."""
-        file = _file_of(compiled.current_callable)
+        file = file_of(compiled.current_callable)
         text = getattr(compiled, "source_code", None)
         yield
         if not file or not text:
@@ -158,14 +175,15 @@ class _Graphs:
         """And whether the graph was traced here and has no modules: a function's own."""
         number = compile_id()
         with self._lock:
-            post, nodes_of_calls, work = self._new.pop(file, ({}, {}, Work()))
+            new = self._new.pop(file, _New())
             dynamo = getattr(self._thread, "nodes", None) or self._dynamo.get(number, {})
         mapping = json.loads(getattr(compiled, "inductor_provenance_mapping_str", None) or "{}")
-        mapping["cppCodeToPost"] = nodes_of_calls or mapping.get("cppCodeToPost", {})
-        table = _graph_sites.table_of(text, Sources(post, dynamo, mapping, work=work))
-        nodes = [*post.values(), *dynamo.values()]
+        mapping["cppCodeToPost"] = new.calls or mapping.get("cppCodeToPost", {})
+        table = _graph_sites.table_of(text, Sources(new.nodes, dynamo, mapping, work=new.work))
+        table["values"] = _graph_buffers.values_of(new.held, dynamo, mapping)
+        nodes = [*new.nodes.values(), *dynamo.values()]
         is_of_none = bool(nodes) and not any(each.modules for each in nodes)
-        return _best(file, table, is_new=bool(post)), is_of_none
+        return _best(file, table, is_new=bool(new.nodes)), is_of_none
 
 
 def _publish(file: str, table: dict[str, Any], is_backward: bool, key: str) -> None:
@@ -185,7 +203,8 @@ def _publish(file: str, table: dict[str, Any], is_backward: bool, key: str) -> N
         "prefix": prefix,
     }
     _tables[file] = fact
-    _native.recorder().metadata(METADATA + fact["file"], _native.json_text(fact))
+    shown = {key: each for key, each in fact.items() if key != "values"}
+    _native.recorder().metadata(METADATA + fact["file"], _native.json_text(shown))
 
 
 def _ask_inputs(
@@ -254,7 +273,8 @@ def _nodes_of_calls() -> dict[str, list[str]]:
     return {call: list(nodes) for call, nodes in notes.items()}
 
 
-def _file_of(function: Any) -> str:
+def file_of(function: Any) -> str:
+    """The generated module that a compiled graph calls; "" where it is none."""
     function = getattr(function, "__func__", function)
     return str(getattr(function, "__globals__", {}).get("__file__") or "")
 

@@ -18,8 +18,11 @@ from sonde.vllm._requests import Selection, read_order
 
 _COMPILED = (
     "the model runs compiled: nothing calls its modules and functions one by one, and only what is "
-    'around them is dumped; start the server with --enforce-eager, or put "graph": "complete" '
-    "into the configuration of the dump"
+    "around them is dumped; use the level L0 or mix, or start the server with --enforce-eager"
+)
+_BOUNDARIES = (
+    "the model runs compiled: modules whose results are in memory between its kernels are dumped; "
+    '"graph": "complete" in the configuration dumps all, and compiles the model once more'
 )
 
 _is_watching = False
@@ -117,7 +120,7 @@ def _check_use(config: Any) -> None:
     Scope(config)
     if config.dump_path:
         _config.check_folder(config.dump_path)
-    if config.graph is not None:
+    if config.graph == "complete":
         # vLLM takes compiled code by settings of its own that do not know of ours.
         os.environ.setdefault("VLLM_DISABLE_COMPILE_CACHE", "1")
 
@@ -169,6 +172,9 @@ class Dumper:
         self._has_failed = False
         self._skipped = 0
         self._is_compiled = is_compiled = _configuration.is_compiled(vllm_config)
+        if is_compiled and config.graph is None and not _without_graph(config):
+            config.graph = "boundaries"
+            _report.log(_BOUNDARIES)
         if is_compiled and config.graph is not None:
             _watch_graphs(config)
         elif is_compiled:
@@ -261,6 +267,12 @@ class Dumper:
         if self._service is not None:
             self._service.rest()
         _report.log(f"the dump of this server ends here: {problem}", error=True)
+
+
+def _without_graph(config: Any) -> "list[str]":
+    from sonde.torch.precision._config import without_graph
+
+    return without_graph(config)
 
 
 def _watch_graphs(config: Any) -> None:

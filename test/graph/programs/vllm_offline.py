@@ -1,7 +1,8 @@
-"""A small model in vLLM, compiled: ``vllm_offline.py MODEL WAY``.
+"""A small model in vLLM: ``vllm_offline.py MODEL WAY``.
 
-``usual``: as vLLM starts. ``loaded``: vLLM's artefact is loaded, and Dynamo does not run, as on a
-device; vLLM 0.32 itself fails to load it on a CPU (the function has no ``finalize_loading``).
+``usual``: compiled, as vLLM starts. ``eager``: nothing is compiled. ``loaded``: vLLM's artefact is
+loaded, and Dynamo does not run, as on a device; vLLM 0.32 itself fails to load it on a CPU (the
+function has no ``finalize_loading``).
 """
 
 import os
@@ -29,8 +30,9 @@ def main(model, way):
     if way == "loaded":
         decorators._try_load_aot_compiled_fn = load
     engine = LLM(
-        model=model, dtype="float32", max_model_len=512, gpu_memory_utilization=0.3, seed=0
-    )
+        model=model, dtype="float32", max_model_len=512, gpu_memory_utilization=0.3, seed=0,
+        enforce_eager=way == "eager",
+    )  # fmt: skip
     sampling = SamplingParams(max_tokens=24, temperature=0, ignore_eos=True, logprobs=1)
     for answer in engine.generate(PROMPTS, sampling):
         found = answer.outputs[0]

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Optional
 
 from sonde._seams import Around, Part, Seam, when_imported
+from sonde.torch._graph_buffers import buffers_of
 from sonde.torch._graph_nodes import facts_of
 
 _SINCE = (2, 10)  # of torch
@@ -80,7 +81,7 @@ class Graphs:
         with self._lock:
             known = self._graphs[file]
             lines = text.split("\n")
-            self._graphs[other] = CheckedGraph(known.nodes, known.buffers, _roles(text), lines)
+            self._graphs[other] = CheckedGraph(known.nodes, known.buffers, roles_in(text), lines)
 
     def random(self) -> "list[dict[str, str]]":
         """Operators that draw random numbers, with the module of each."""
@@ -99,7 +100,7 @@ class Graphs:
         with open(file, encoding="utf-8") as source:
             text = source.read()
         nodes = {node.name: node for node in graph.nodes}
-        made = CheckedGraph(nodes, _buffers(lowering), _roles(text), text.split("\n"))
+        made = CheckedGraph(nodes, buffers_of(lowering), roles_in(text), text.split("\n"))
         with self._lock:
             self._graphs.pop(file, None)
             self._graphs[file] = made
@@ -111,7 +112,8 @@ def _without_cache(config: Any) -> None:
             setattr(config, name, False)
 
 
-def _roles(text: str) -> dict[str, list[str]]:
+def roles_in(text: str) -> dict[str, list[str]]:
+    """Names of the parameters of each kernel that a generated module has in C++."""
     roles = {}
     for found in _KERNEL.finditer(text):
         end = text.find("\n''')", found.end())
@@ -121,52 +123,9 @@ def _roles(text: str) -> dict[str, list[str]]:
     return roles
 
 
-def _buffers(lowering: Any) -> dict[str, str]:
-    found = {}
-    for name, buffer in getattr(lowering, "name_to_buffer", {}).items():
-        node = _origin(buffer)
-        if node is not None:
-            found[name] = node.name
-    return found
-
-
-def _origin(buffer: Any) -> Any:
-    """The node whose value a buffer holds. Of a fused one that node which no other of them uses;
-    None of reductions in parts, whose buffer may hold a sum for a mean."""
-    node = buffer.get_origin_node() if hasattr(buffer, "get_origin_node") else None
-    if node is not None:
-        return node
-    if type(getattr(buffer, "data", None)).__name__ != "Pointwise":
-        return None
-    origins = {each for each in getattr(buffer, "origins", ()) if hasattr(each, "users")}
-    while True:
-        last = [each for each in origins if not any(user in origins for user in each.users)]
-        # What wants the value in memory is among them: it does not compute it.
-        others = {each for each in last if not _is_pointwise(each)}
-        if not others or others == origins:
-            break
-        origins -= others
-    if len(last) != 1:
-        return None
-    value = last[0].meta.get("val")
-    try:
-        sizes = [str(size) for size in buffer.get_size()]
-        fits = [str(size) for size in value.shape] == sizes and value.dtype == buffer.get_dtype()
-    except (AttributeError, NotImplementedError, TypeError):
-        return None
-    return last[0] if fits else None
-
-
 def is_random(node: Any) -> bool:
     """Whether the value differs from call to call."""
     tags = getattr(node.target, "tags", ())
     return any(str(tag).endswith("nondeterministic_seeded") for tag in tags) or (
         "random" in str(node.target) or "seed" in str(node.target)
     )
-
-
-def _is_pointwise(node: Any) -> bool:
-    name = str(node.target)
-    tags = [str(tag) for tag in getattr(node.target, "tags", ())]
-    is_pointwise = any(tag.endswith("pointwise") for tag in tags)
-    return is_pointwise or any(word in name for word in ("view", "expand", "convert_element_type"))

@@ -2,8 +2,8 @@
 
 The compiler must see torch's own functions, so wrappers of functions are away. A hook breaks the
 graph in two, which a function that is compiled with ``fullgraph=True`` refuses: of such a one the
-hooks of all modules are away, too, and the modules that it calls are seen from outside only. With
-``"graph": "complete"`` they are always away: graphs say what the modules computed.
+hooks of all modules are away, too, and the modules that it calls are seen from outside only. Where
+graphs say what the modules computed (``_graph_complete``) they are always away.
 """
 
 import sys
@@ -13,6 +13,7 @@ from typing import Any, Optional
 from sonde.torch.precision import _errors
 from sonde.torch.precision._apis import Apis
 from sonde.torch.precision._modules import Modules
+from sonde.torch.precision._whole_graph import is_inductor
 
 # From the compiler's callback out to the function that knows what is compiled, and how.
 _FRAMES = 12
@@ -33,10 +34,12 @@ class _Watch:
             return
         self._has_removed = self._apis.installed
         self._apis.remove(entirely=True)
-        if self._modules.has_graphs:
+        compiled = _compilation()
+        is_inductors = self._modules.has_inductors and _is_of_inductor(compiled)
+        if self._modules.has_graphs or is_inductors:
             self._has_hidden = self._modules.hide()
             return
-        whole = _whole_function()
+        whole = _whole_function(compiled)
         if whole is None:
             return
         code, frame = whole
@@ -64,23 +67,32 @@ class _Watch:
             self._modules.show()
 
 
-def _whole_function() -> "Optional[tuple[Any, Any]]":
-    """The code that is being compiled, and its frame, if it may not be broken into pieces."""
+def _compilation() -> Optional[FrameType]:
+    """The frame of torch's function that compiles now."""
     at: Optional[FrameType] = sys._getframe(2)
     for _ in range(_FRAMES):
         if at is None:
             return None
-        known = at.f_locals
-        if at.f_code.co_name in ("compile_inner", "_compile") and "one_graph" in known:
-            code = known.get("code")
-            if not known["one_graph"] or code is None:
-                return None
-            outer: Optional[FrameType] = at
-            while outer is not None and outer.f_locals.get("frame") is None:
-                outer = outer.f_back
-            return code, None if outer is None else outer.f_locals["frame"]
+        if at.f_code.co_name == "_compile" and {"one_graph", "compiler_fn"} <= at.f_locals.keys():
+            return at
         at = at.f_back
     return None
+
+
+def _is_of_inductor(compiled: Optional[FrameType]) -> bool:
+    return compiled is not None and is_inductor(compiled.f_locals.get("compiler_fn"))
+
+
+def _whole_function(compiled: Optional[FrameType]) -> "Optional[tuple[Any, Any]]":
+    """The code that is being compiled, and its frame, if it may not be broken into pieces."""
+    known = compiled.f_locals if compiled is not None else {}
+    code = known.get("code")
+    if not known.get("one_graph") or code is None:
+        return None
+    outer = compiled
+    while outer is not None and outer.f_locals.get("frame") is None:
+        outer = outer.f_back
+    return code, None if outer is None else outer.f_locals["frame"]
 
 
 def watch(apis: Apis, modules: Modules) -> bool:

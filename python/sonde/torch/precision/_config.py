@@ -18,7 +18,7 @@ FILE_TASKS = ("tensor", "statistics", "structure", "nan_check", "diff_check", *M
 LEVELS = ["L0", "L1", "L2", "mix", "debug"]
 SUMMARY_MODES = ["statistics", "md5", "xor"]
 DATA_MODES = ["all", "input", "output", "forward", "backward"]
-GRAPHS = ["complete"]
+GRAPHS = ["complete", "boundaries"]
 RISK_LEVELS = ["CORE", "FOCUS", "ALL"]
 _SWITCHES = ("async_dump", "extra_info", "dump_enable", "hidden_modules", "weights")
 _MAX_NUMBER = 1000000
@@ -418,20 +418,25 @@ def _check_together(config: Config) -> None:
 
 def _check_graph(config: Config) -> None:
     """Compiled code gives what its modules got and gave."""
+    if config.graph_backend and config.graph != "complete":
+        raise _errors.refuse('graph_backend needs "graph": "complete"')
     if config.graph is None:
-        if config.graph_backend:
-            raise _errors.refuse('graph_backend needs "graph": "complete"')
         return
-    others = {
-        f"the task {config.task}": config.task not in ("statistics", "tensor"),
-        f"the level {config.level}": config.level not in ("L0", "mix"),
-    }
-    wrong = [name for name, is_there in others.items() if is_there]
+    wrong = without_graph(config)
     if wrong:
         raise _errors.refuse(
             f'"graph": "{config.graph}" does not go with {", ".join(wrong)}: it records values of '
             "modules (task statistics or tensor, level L0 or mix)"
         )
+
+
+def without_graph(config: Config) -> "list[str]":
+    """What of a configuration compiled code cannot give."""
+    others = {
+        f"the task {config.task}": config.task not in ("statistics", "tensor"),
+        f"the level {config.level}": config.level not in ("L0", "mix"),
+    }
+    return [name for name, is_there in others.items() if is_there]
 
 
 def _check_bench(config: Config) -> None:

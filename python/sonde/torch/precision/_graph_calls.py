@@ -154,8 +154,12 @@ class Written:
         self._last.pop(0, None)
 
     def __contains__(self, node: Any) -> bool:
-        last = self._last.get(_memory(node.meta.get("example_value")), -1)
-        return last > self._order.get(node, 0)
+        return self.last(node) > self._order.get(node, 0)
+
+    def last(self, node: Any) -> float:
+        """Number of the node that writes to a node's memory last; -1 for none, infinity where that
+        is unknown."""
+        return self._last.get(_memory(node.meta.get("example_value")), -1)
 
 
 def _memory(value: Any) -> int:
@@ -189,13 +193,23 @@ def _targets(node: Any) -> "list[Any]":
         return [
             each for each in nodes if each is out or each in (out if type(out) is tuple else ())
         ]
-    return nodes if _may_write(node.target) else []
+    return nodes if _holds_functions(node.target) else _written_by_schema(node)
 
 
-def _may_write(target: Any) -> bool:
-    """An operator with a schema that says so, or one of those that hold functions."""
-    if any(kind.__name__ == "HigherOrderOperator" for kind in type(target).__mro__):
-        return True
+def _holds_functions(target: Any) -> bool:
+    """Such an operator may write to whatever it gets."""
+    return any(kind.__name__ == "HigherOrderOperator" for kind in type(target).__mro__)
+
+
+def _written_by_schema(node: Any) -> "list[Any]":
+    """Arguments that an operator's schema marks, in one of its forms."""
+    target = node.target
     names = target.overloads() if hasattr(target, "overloads") else ()
-    found = [getattr(target, name) for name in names] if names else [target]
-    return any(getattr(getattr(each, "_schema", None), "is_mutable", False) for each in found)
+    found = []
+    for form in [getattr(target, name) for name in names] if names else [target]:
+        for at, argument in enumerate(getattr(getattr(form, "_schema", None), "arguments", ())):
+            info = argument.alias_info
+            if info is not None and info.is_write:
+                given = node.args[at] if at < len(node.args) else node.kwargs.get(argument.name)
+                found += list(given) if isinstance(given, (tuple, list)) else [given]
+    return [each for each in dict.fromkeys(found) if hasattr(each, "meta")]

@@ -1,23 +1,30 @@
-"""``"graph": "complete"``: what the modules of compiled code got, gave, and got as gradients.
+"""``"graph"``: what the modules of compiled code got, gave, and got as gradients.
 
 Modules in compiled code are called by nobody, and a hook on one makes the compiler compile another
-program. So Dynamo traces without hooks, each graph gets what is to be recorded as more outputs
-(``_graph_outputs``, ``_graph_gradients``), and the function that is made of it leads to us: what it
-gives becomes entries as if the modules had been called (``_graph_entries``), while the debugger
-records. Graphs that were compiled before ``watch`` give nothing. Threads: any.
+program. So Dynamo traces without hooks. ``complete``: each graph gets what is to be recorded as
+more outputs (``_graph_outputs``, ``_graph_gradients``); ``boundaries``: graphs stay as they are,
+and buffers are looked at (``_graph_boundaries``). The function that is made of a graph leads to us:
+what it gives becomes entries as if the modules had been called (``_graph_entries``), while the
+debugger records. Graphs that were compiled before ``watch`` give nothing. Threads: any.
 """
 
 import functools
+import re
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Callable, Optional
 
-from sonde._seams import Part, Seam
-from sonde.torch.precision import _errors, _graph_backend, _graph_notes
+from sonde._seams import Around, Part, Seam
+from sonde.torch import _graphs
+from sonde.torch.precision import _errors, _graph_backend, _graph_boundaries, _graph_notes
 from sonde.torch.precision._config import Config
 from sonde.torch.precision._graph_backward import Backward
 from sonde.torch.precision._graph_entries import Entries
 from sonde.torch.precision._graph_gradients import Marker
 from sonde.torch.precision._graph_outputs import Plan, insert, sizes_of
+
+COMPLETE = "complete"
 
 _SINCE = (2, 10)  # of torch
 _watched: "list[_Watch]" = []
@@ -32,7 +39,14 @@ def watch(config: Optional[Config] = None) -> "_Watch":
             seam.install()
     if config is not None:
         _watched[0].config = config
+        if config.graph != COMPLETE:
+            _graphs.watch()  # it knows what buffers hold
     return _watched[0]
+
+
+def is_known(torch: Any) -> bool:
+    """Whether this torch is one whose graphs are known."""
+    return tuple(int(part) for part in re.findall(r"\d+", torch.__version__)[:2]) >= _SINCE
 
 
 def seams(watching: "Optional[_Watch]" = None) -> tuple[Seam, ...]:
@@ -52,6 +66,13 @@ def seams(watching: "Optional[_Watch]" = None) -> tuple[Seam, ...]:
             since=_SINCE,
             is_extra=True,
         ),
+        Seam(
+            "buffers of compiled graphs",
+            "torch._inductor.output_code",
+            (Part("CompiledFxGraph.post_compile", watching.loaded),),
+            since=_SINCE,
+            is_extra=True,
+        ),
     )
 
 
@@ -66,7 +87,20 @@ class _Watch:
         self.service: Any = None
         self.config = Config()
         self.backend = ""
+        self._plans: list[Plan] = []  # of graphs whose buffers are looked at
         self._thread = threading.local()
+
+    def report(self) -> None:
+        """Once, after something was recorded: how many modules have results in memory."""
+        seen = [plan.seen for plan in self._plans if plan.seen is not None]
+        self._plans = [] if seen else self._plans
+        visible, calls = (sum(counts) for counts in zip(*seen)) if seen else (0, 0)
+        if calls:
+            more = '; "graph": "complete" records all, and compiles another program'
+            _errors.info(
+                f"compiled code: {visible} of {calls} calls of modules have results in memory, "
+                f"which are recorded{more if visible < calls else ''}"
+            )
 
     def with_values(self, compile_fx: Callable[..., Any]) -> Callable[..., Any]:
         """Stands for ``compile_fx``, which calls itself for options: the outermost call counts."""
@@ -80,19 +114,34 @@ class _Watch:
             self.traced += 1
             compiler = _graph_backend.instead_of(compile_fx, self.backend)
             self._thread.is_inside = True
+            self._thread.plan = plan
             try:
                 compiled = compiler(model_, inputs, *args, **kwargs)
             finally:
                 self._thread.is_inside = False
+                self._thread.plan = None
             return compiled if plan is None else self._read(compiled, plan)
 
         return changed
 
+    def loaded(self, compiled: Any, *args: Any, **kwargs: Any) -> Around:
+        """``post_compile`` runs before the first call, of new graphs and of those of a cache."""
+        plan, function = getattr(self._thread, "plan", None), compiled.current_callable
+        yield
+        options = next((each for each in args if isinstance(each, dict)), kwargs)
+        if plan is not None and plan.is_of_memory and not options.get("is_backward"):
+            _graph_boundaries.follow(compiled, function, plan)
+
     def _insert(self, model: Any, inputs: "list[Any]") -> Optional[Plan]:
-        marker = Marker(inputs) if self.config.has_gradients else None
+        has_marker = self.config.has_gradients and self.config.graph == COMPLETE
+        marker = Marker(inputs) if has_marker else None
         graph, count = model.graph, len(inputs)
         try:
-            plan = insert(model, self.config.needs_tensors, marker)
+            if self.config.graph == COMPLETE:
+                plan = insert(model, self.config.needs_tensors, marker)
+            else:
+                plan = _graph_boundaries.plan_of(model)
+                self._plans += [plan] if plan is not None else []
         except Exception as problem:  # noqa: BLE001: the boundary to the user's program
             del inputs[count:]
             if model.graph is not graph:
@@ -105,7 +154,8 @@ class _Watch:
     def _read(self, compiled: Any, plan: Plan) -> Any:
         def read(*args: Any, **kwargs: Any) -> Any:
             call = _Call(self.service, plan, args)
-            results = compiled(*call.args, **kwargs)
+            with call.looking():
+                results = compiled(*call.args, **kwargs)
             if call.records:
                 call.record(results)
             return results[: len(results) - plan.outputs] if plan.outputs else results
@@ -127,6 +177,7 @@ class _Call:
         self._places: list[Any] = []  # where gradients come to
         self._sizes: dict[Any, int] = {}
         self._given: dict[int, Any] = {}
+        self._kept: Optional[dict[Any, Any]] = None  # what was in memory
         if self.records or plan.gradients is not None:
             self._look_at_arguments()
 
@@ -150,6 +201,19 @@ class _Call:
         else:
             self.args = (*args, *self._places)
 
+    @contextmanager
+    def looking(self) -> Iterator[None]:
+        """Around the call: compiled code shows its buffers."""
+        if not self.records or not self._plan.is_of_memory:
+            yield
+            return
+        thread, self._kept = _graph_boundaries.current, {}
+        thread.found, thread.service = self._kept, self._service
+        try:
+            yield
+        finally:
+            thread.found = thread.service = None
+
     def record(self, results: Any) -> None:
         """Entries of the call."""
         collector = self._service.collector
@@ -158,7 +222,10 @@ class _Call:
         try:
             plan = self._plan
             added = list(results[len(results) - plan.outputs :]) if plan.outputs else []
-            calls = Entries(self._service, plan, self._sizes, self._given, added).write()
+            kept = self._kept
+            if kept is not None:
+                kept.update(enumerate(results))
+            calls = Entries(self._service, plan, self._sizes, self._given, added, kept).write()
             if self._places:
                 Backward(self._service, plan, self._sizes, calls).wait(self._places)
         except Exception as problem:  # noqa: BLE001: the boundary to the user's program

@@ -1,14 +1,17 @@
 """Entries of one call of compiled code, as if hooks had seen its modules."""
 
+import math
 import re
 import sys
 from dataclasses import dataclass
 from typing import Any, Optional
 
+from sonde.torch.precision._graph_boundaries import Looked, leaves
 from sonde.torch.precision._graph_calls import Call
 from sonde.torch.precision._graph_outputs import (
     STATISTICS,
     Given,
+    Kept,
     Number,
     Plan,
     Recorded,
@@ -41,7 +44,8 @@ class Backwards:
 
 class Entries:
     """``given``: arguments of the call, by their positions; ``results``: the outputs that were
-    added to the graph."""
+    added to the graph; ``kept``: instead, what was in memory, by node of Dynamo, and outputs of the
+    graph by number."""
 
     def __init__(
         self,
@@ -50,6 +54,7 @@ class Entries:
         sizes: "dict[Any, int]",
         given: "dict[int, Any]",
         results: "list[Any]",
+        kept: "Optional[dict[Any, Any]]" = None,
     ) -> None:
         self._modules = service.modules
         self._collector = service.collector
@@ -57,8 +62,10 @@ class Entries:
         self._sizes = sizes
         self._given = given
         self._results = results
+        self._kept = kept
         self._numbers = results[0].tolist() if plan.is_table and results else []
         self._frame = _calling_frame()
+        self._calls = self._visible = 0
         self._names: dict[int, tuple[str, Any]] = {}  # name of the entry, and the module
 
     def write(self) -> "list[Backwards]":
@@ -79,6 +86,7 @@ class Entries:
                 backward.append(
                     Backwards(not begins, f"{prefix}.backward.{number}", prefix, module, recorded)
                 )
+        self._plan.seen = (self._visible, self._calls)
         if whole is not None:
             prefix, module = whole
             parameters = own_parameters(module)
@@ -92,6 +100,10 @@ class Entries:
         if prefix is None:
             return
         name = self._modules.next_name(prefix)
+        self._calls += 1
+        if self._kept is not None and not self._has_result(recorded):
+            return
+        self._visible += 1
         self._names[id(recorded)] = (name, module)
         args, kwargs = self._built(recorded.args, []), self._built(recorded.kwargs, [])
         self._collector.module_begins(name, args or (), kwargs or {})
@@ -118,7 +130,34 @@ class Entries:
         parts = [self._built(part, notes) for part in held]
         return tuple(parts) if kind == "tuple" else parts
 
+    def _has_result(self, recorded: Recorded) -> bool:
+        """Whether a part of what a call gave is known, or nothing of it is to be found."""
+        found = [each for each in leaves(recorded.results) if isinstance(each, Kept)]
+        return not found or any(self._found(each) is not None for each in found)
+
+    def _found(self, value: Kept) -> Any:
+        kept = self._kept or {}
+        if value.result in kept:
+            return kept[value.result]
+        found = next((kept[name] for name in value.names if name in kept), None)
+        if found is None:
+            return None
+        count = math.prod(shape_of(value.value.sizes, self._sizes))
+        size = found.count if isinstance(found, Looked) else found.numel()
+        return found if (str(found.dtype), size) == (value.value.dtype, count) else None
+
+    def _of_memory(self, value: Kept, notes: "list[str]") -> Any:
+        found = self._found(value)
+        if not isinstance(found, Looked):
+            if found is None:
+                return None
+            found = found.detach().reshape(shape_of(value.value.sizes, self._sizes))
+            return found.requires_grad_() if value.value.requires_grad else found
+        return record_of(value.value, self._sizes, found.table.tolist(), notes, is_rounded=True)
+
     def _of(self, value: Any, notes: "list[str]") -> Any:
+        if isinstance(value, Kept):
+            return self._of_memory(value, notes)
         if isinstance(value, Given):
             return self._given.get(value.position)
         if isinstance(value, Number):
@@ -158,9 +197,15 @@ class Entries:
         return None if prefix is None else (prefix, module)
 
 
-def record_of(value: Value, sizes: "dict[Any, int]", row: "list[float]", notes: "list[str]") -> Raw:
+def record_of(
+    value: Value,
+    sizes: "dict[Any, int]",
+    row: "list[float]",
+    notes: "list[str]",
+    is_rounded: bool = False,
+) -> Raw:
     """Of a value with its numbers in the table."""
-    notes = [*notes] + ([_BEFORE_ROUNDING] if value.is_half else [])
+    notes = [*notes] + ([_BEFORE_ROUNDING] if value.is_half and not is_rounded else [])
     notes += [] if value.is_exact(row) else [_ROUNDED]
     return Raw(
         {

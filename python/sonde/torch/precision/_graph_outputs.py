@@ -63,10 +63,20 @@ class Number:
     expression: Any
 
 
+@dataclass(frozen=True)
+class Kept:
+    """A value that generated code may have in memory: by the first of the nodes of Dynamo in
+    ``names`` that is, which hold the same elements. ``result``: or as an output of the graph."""
+
+    names: tuple[str, ...]
+    result: Optional[int]
+    value: Value
+
+
 @dataclass
 class Recorded:
-    """Of one call of a module, as in the notes but with ``Value``, ``Given``, ``Number`` or None in
-    the places of nodes' numbers. ``to_results`` and ``to_args``: rows of the gradients."""
+    """Of one call of a module, as in the notes but with ``Value``, ``Given``, ``Number``, ``Kept``
+    or None in the places of nodes' numbers. ``to_results``, ``to_args``: rows of the gradients."""
 
     call: Call
     args: Any
@@ -80,7 +90,9 @@ class Recorded:
 class Plan:
     """What was put into one graph. ``events``: calls begin (True) and end, in order. ``whole``:
     outputs of the graph. ``symbols``: the argument, and its dimension, that a size is read from.
-    ``outputs``: how many were added; ``is_table``: they are a table of statistics."""
+    ``outputs``: how many were added; ``is_table``: they are a table of statistics;
+    ``is_of_memory``: none were, and buffers are looked at; ``seen``: of how many calls results were
+    there, and of how many in all, once they were recorded."""
 
     events: list[tuple[bool, Recorded]]
     whole: Any
@@ -89,6 +101,8 @@ class Plan:
     is_table: bool
     given: "set[int]"
     gradients: Any = None
+    is_of_memory: bool = False
+    seen: Optional[tuple[int, int]] = None
 
 
 def insert(graph_module: Any, tensors: bool = False, gradients: Any = None) -> Optional[Plan]:
@@ -113,7 +127,7 @@ def insert(graph_module: Any, tensors: bool = False, gradients: Any = None) -> O
         return None
     added = table.put_before(output)
     graph_module.recompile()
-    return Plan(events, whole, _symbols(graph), added, not tensors, table.given, made)
+    return Plan(events, whole, symbols_of(graph), added, not tensors, table.given, made)
 
 
 class _Table:
@@ -179,7 +193,7 @@ class _Table:
         key = (node, place if is_written else None)
         if key not in self._rows:
             dtype = str(value.dtype)
-            sizes = tuple(_size(size) for size in value.shape)
+            sizes = tuple(size_of(size) for size in value.shape)
             self._rows[key] = Value(len(self._rows), dtype, sizes, bool(value.requires_grad))
             self._take(node, place, dtype, is_written)
         return self._rows[key]
@@ -191,7 +205,7 @@ class _Table:
         if not hasattr(value, "untyped_storage") or value.is_sparse:
             return False
         self._device = self._device or value.device
-        is_empty = 0 in [_size(size) for size in value.shape]
+        is_empty = 0 in [size_of(size) for size in value.shape]
         return self._tensors or (value.device == self._device and not is_empty)
 
     def _take(self, node: Any, after: Any, dtype: str, is_written: bool) -> None:
@@ -241,11 +255,13 @@ def _leaf(value: Any) -> Any:
     return None if value is None else ("tensor", value)
 
 
-def _size(size: Any) -> Any:
+def size_of(size: Any) -> Any:
+    """A number, or an expression where it varies."""
     return size if isinstance(size, int) else size.node.expr
 
 
-def _symbols(graph: Any) -> "dict[Any, tuple[int, Optional[int]]]":
+def symbols_of(graph: Any) -> "dict[Any, tuple[int, Optional[int]]]":
+    """The argument, and its dimension, that a size is read from."""
     found: dict[Any, tuple[int, Optional[int]]] = {}
     inputs = [node for node in graph.nodes if node.op == "placeholder"]
     for at, node in enumerate(inputs):

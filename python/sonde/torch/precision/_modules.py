@@ -12,7 +12,12 @@ from sonde.torch.precision._forward import StandIn
 from sonde.torch.precision._hooks import Hook, Hung, make_node
 from sonde.torch.precision._leads import Leads
 from sonde.torch.precision._nested import find, replace
-from sonde.torch.precision._whole_graph import inside_whole_graphs, unwrapped, warn_of_compiled
+from sonde.torch.precision._whole_graph import (
+    are_inductors,
+    inside_whole_graphs,
+    unwrapped,
+    warn_of_compiled,
+)
 
 # Gradients that nobody wants before their hooks are taken away; putting them back costs more.
 _IDLE_GRADIENTS = 1000
@@ -90,6 +95,7 @@ class Modules:
         # Compiled modules are seen from inside, by their graphs: none is closed, and what torch
         # puts around one is no part of its name.
         self.has_graphs = False
+        self.has_inductors = False  # the same of what Inductor compiles, and only of that
         self._named: dict[int, tuple[weakref.ref, str]] = {}  # prefixes, by the modules' ids
         self._models: dict[int, Any] = {}  # lists of models, whose ids stay theirs so
         self.prefixes: set[str] = set()  # that entries of modules begin with
@@ -198,16 +204,18 @@ class Modules:
         return ""
 
     def _attach_model(self, model: Any, lead: str) -> None:
-        everything = unwrapped(model) if self.has_graphs else list(model.named_modules())
+        everything = list(model.named_modules())
+        has_graphs = self.has_graphs or (self.has_inductors and are_inductors(everything))
+        everything = unwrapped(model) if has_graphs else everything
         lead = lead or self._lead_of(model, everything)
         skipped = (1, len(everything) - 1) if "verl" in sys.modules else ()
-        closed = set() if self.has_graphs else inside_whole_graphs(everything)
+        closed = set() if has_graphs else inside_whole_graphs(everything)
         self.closed |= closed
         for number, (name, module) in enumerate(everything):
             self._let_go(id(module))
             if not name or id(module) in self._hooked or id(module) in closed:
                 continue
-            if id(getattr(module, "_orig_mod", None)) not in closed and not self.has_graphs:
+            if id(getattr(module, "_orig_mod", None)) not in closed and not has_graphs:
                 warn_of_compiled(module, name)
             if isinstance(module, self.torch.jit.ScriptModule):
                 _errors.warning(

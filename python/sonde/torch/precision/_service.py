@@ -73,8 +73,12 @@ class Service(_errors.Loud):
         self._compiler_is_watched = False
         self.apis.use(self.collector)
         self.modules.collector = self.collector
-        if config.graph == "complete":
+        if config.graph is not None:
             self._watch_graphs(config)
+        elif not _config.without_graph(config) and _graph_complete.is_known(self.torch):
+            # Nothing may be compiled: the compiler is not imported for it.
+            self.modules.has_inductors = True
+            _graph_complete.watch(config).service = self
         if config.level in WITH_APIS:
             self.apis.install()
             self.apis.add_listed_customs()
@@ -88,7 +92,7 @@ class Service(_errors.Loud):
         self.modules.has_graphs = True
         watching = _graph_complete.watch(config)
         watching.service = self
-        if config.needs_tensors:
+        if config.needs_tensors and config.graph == "complete":
             _errors.warning(
                 "whole tensors of compiled code have to be in memory, where they are rounded: "
                 "results in 16 bits may differ from those of the same program without a dump"
@@ -314,6 +318,8 @@ class Service(_errors.Loud):
         if self._is_resting:
             self._look_at_file()
             return
+        if self.modules.has_graphs or self.modules.has_inductors:
+            _graph_complete.watch().report()
         self._find_rank()
         self.collector.end_step()
         self.saver.end_step()

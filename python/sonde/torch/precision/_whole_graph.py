@@ -43,7 +43,7 @@ def inside_whole_graphs(modules: list[tuple[str, Any]]) -> set[int]:
     closed: set[int] = set()
     for name, module in modules:
         is_wrapped = _is_wrapper(module)  # then it is called as a module
-        if not _is_whole_graph(module, is_wrapped):
+        if not _is_whole_graph(module):
             continue
         closed.update(id(inside) for inside in module.modules() if inside is not module)
         if not is_wrapped:
@@ -56,12 +56,28 @@ def inside_whole_graphs(modules: list[tuple[str, Any]]) -> set[int]:
     return closed
 
 
-def _is_whole_graph(module: Any, is_wrapped: bool) -> bool:
+def are_inductors(modules: list[tuple[str, Any]]) -> bool:
+    """Whether Inductor compiles all modules of a model that are to be compiled, if any."""
+    contexts = [_context(module) for _, module in modules]
+    return all(is_inductor(each.callback) for each in contexts if hasattr(each, "callback"))
+
+
+def is_inductor(backend: Any) -> bool:
+    """Whether a back end of torch.compile is Inductor, below what torch puts around it."""
+    while hasattr(backend, "_torchdynamo_orig_backend"):
+        backend = backend._torchdynamo_orig_backend
+    return getattr(backend, "compiler_name", "") == "inductor"
+
+
+def _context(module: Any) -> Any:
+    if _is_wrapper(module):
+        return getattr(module, "dynamo_ctx", None)
+    return _context_of(getattr(module, "_compiled_call_impl", None))
+
+
+def _is_whole_graph(module: Any) -> bool:
     """Whether the module is compiled, and torch refuses to compile it in pieces."""
-    if is_wrapped:
-        context = getattr(module, "dynamo_ctx", None)
-    else:
-        context = _context_of(getattr(module, "_compiled_call_impl", None))
+    context = _context(module)
     if context is None:
         return False
     fullgraph = getattr(context, "fullgraph", None)
