@@ -66,6 +66,7 @@ function session(...traces: TraceMessage[]): SessionMessage {
     roots: [],
     notes: [],
     ignored: [],
+    maps: [],
     traces,
   };
 }
