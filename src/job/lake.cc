@@ -15,6 +15,8 @@
 #include "base/host/progress.h"
 #include "base/strings.h"
 #include "importers/import_rows.h"
+#include "job/results.h"
+#include "recipes/registry.h"
 #include "store/lake.h"
 
 namespace sonde::job {
@@ -24,6 +26,9 @@ using base::Concat;
 
 // What is lost at most where the program is killed.
 constexpr size_t kTracesAtATime = 512;
+
+// The one result that a lake has: a map of ranks and steps is drawn from it.
+constexpr std::string_view kKeptResult = "step_trace";
 
 // By importer and content, as the names of cached stores.
 Result<std::string> KeyOf(const importers::TraceSource& source) {
@@ -56,7 +61,9 @@ class LakeAdder {
   LakeAdder(const Job& job, const OpenOptions& options) : job_(job), options_(options) {}
 
   Result<LakeAdded> Run(const LakeTarget& target) {
-    SONDE_ASSIGN_OR_RETURN(writer_, store::LakeWriter::Open(target.folder, target.place));
+    SONDE_ASSIGN_OR_RETURN(writer_,
+                           store::LakeWriter::Open(target.folder, target.place,
+                                                   {recipes::FindRecipe(kKeptResult)->result, 1}));
     SONDE_RETURN_IF_ERROR(Name(target.run));
     SONDE_RETURN_IF_ERROR(writer_->Register(traces_));
     std::vector<size_t> missing;
@@ -138,7 +145,9 @@ class LakeAdder {
             label.path = trace.path;
             keys.push_back(trace.key);
           }
-          return writer_->Write(file, keys);
+          return writer_->Write(file, keys,
+                                MakeResults({file}, store::JointStore::Columns::kLeading, 1,
+                                            [&](std::string_view line) { Complain(line); }));
         }));
     SONDE_ASSIGN_OR_RETURN(const auto paths, writer_->Commit());
     added_.files.insert(added_.files.end(), paths.begin(), paths.end());

@@ -27,6 +27,8 @@ Result<HttpAnswer> HandleNeighbour(Session& session, const HttpRequest& request)
 Result<HttpAnswer> HandleOccurrences(Session& session, const HttpRequest& request);
 Result<HttpAnswer> HandleOpen(Session& session, const HttpRequest& request);
 Result<HttpAnswer> HandleProgress(Session& session, const HttpRequest& request);
+Result<HttpAnswer> HandleRank(Session& session, const HttpRequest& request);
+Result<HttpAnswer> HandleRankMap(Session& session, const HttpRequest& request);
 Result<HttpAnswer> HandleRecipe(Session& session, const HttpRequest& request);
 Result<HttpAnswer> HandleRecipes(Session& session, const HttpRequest& request);
 Result<HttpAnswer> HandleResults(Session& session, const HttpRequest& request);
@@ -60,6 +62,8 @@ constexpr std::array kHandlers = {
     Handler{"POST", "/api/open", &HandleOpen},
     Handler{"GET", "/api/progress", &HandleProgress},
     Handler{"GET", "/api/findings", &HandleFindings},
+    Handler{"POST", "/api/rank", &HandleRank},
+    Handler{"GET", "/api/rank_map", &HandleRankMap},
     Handler{"GET", "/api/recipe", &HandleRecipe},
     Handler{"GET", "/api/recipes", &HandleRecipes},
     Handler{"GET", "/api/results", &HandleResults},

@@ -78,6 +78,29 @@
   F(int64_t, dropped, "records that were lost")             \
   F(std::string, path, "folder of the session")
 
+#define SONDE_FIELDS_RANK_MAP(F)                                                        \
+  F(std::string, name, "of the run in the lake, or the database of the result")         \
+  F(std::string, lake, "its folder, empty for a result: statements see it as trace -2") \
+  F(int64_t, ranks, "whose traces can be opened, 0 none")
+
+#define SONDE_FIELDS_RANK_TILE(F)                                                        \
+  F(std::vector<std::string>, measures, "that are known: step, computing, exposed, ...") \
+  F(int64_t, total_ranks, "of the map")                                                  \
+  F(int64_t, total_steps, "of the map")                                                  \
+  F(int64_t, row_size, "ranks in a row, but for the last")                               \
+  F(int64_t, column_size, "steps in a column, but for the last")                         \
+  F(std::vector<int64_t>, first_ranks, "by row: number of its first rank")               \
+  F(std::vector<int64_t>, last_ranks, "by row: number of its last rank")                 \
+  F(std::vector<int64_t>, first_steps, "by column; -1: of traces without steps")         \
+  F(std::vector<int64_t>, last_steps, "by column")                                       \
+  F(std::vector<double>, ns, "row by row: the largest value of the cell, null none")     \
+  F(std::vector<int64_t>, ranks, "row by row: the rank that has it")                     \
+  F(std::vector<int64_t>, steps, "row by row: the step that has it")                     \
+  F(double, low, "end of the colours")                                                   \
+  F(double, high, "the other end")
+
+#define SONDE_FIELDS_OPENED_RANK(F) F(int32_t, trace, "trace id")
+
 #define SONDE_FIELDS_SESSION(F)                                                                    \
   F(std::string, version, "of Sonde")                                                              \
   F(int64_t, revision, "grows with each change")                                                   \
@@ -87,6 +110,7 @@
   F(std::vector<std::string>, roots, "folders inside of which more can be opened")                 \
   F(std::vector<std::string>, notes, "paths in which nothing was found")                           \
   F(std::vector<IgnoredMessage>, ignored, "the first files next to the traces that were not read") \
+  F(std::vector<RankMapMessage>, maps, "of more ranks than are read: /api/rank_map")               \
   F(std::vector<TraceMessage>, traces, "by id")
 
 #define SONDE_FIELDS_SLICE_REF(F)                                         \
@@ -289,6 +313,9 @@
   M(EntryMessage, SONDE_FIELDS_ENTRY)                \
   M(FolderMessage, SONDE_FIELDS_FOLDER)              \
   M(LiveMessage, SONDE_FIELDS_LIVE)                  \
+  M(RankMapMessage, SONDE_FIELDS_RANK_MAP)           \
+  M(RankTileMessage, SONDE_FIELDS_RANK_TILE)         \
+  M(OpenedRankMessage, SONDE_FIELDS_OPENED_RANK)     \
   M(SessionMessage, SONDE_FIELDS_SESSION)            \
   M(SliceRefMessage, SONDE_FIELDS_SLICE_REF)         \
   M(FactMessage, SONDE_FIELDS_FACT)                  \

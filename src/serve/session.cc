@@ -54,14 +54,6 @@ Session::Session(std::string version, std::vector<std::string> paths,
 
 Session::~Session() { Stop(); }
 
-template <class Change>
-void Session::Update(Change&& change) {
-  const std::scoped_lock lock(mutex_);
-  change();
-  ++message_.revision;
-  changed_.notify_all();
-}
-
 SessionMessage Session::Describe() const {
   const std::scoped_lock lock(mutex_);
   return message_;
@@ -107,14 +99,17 @@ void Session::Load() {
   while (!stopped()) {
     std::vector<std::string> paths;
     std::vector<std::string> added;
+    bool is_opened = false;
     {
       std::unique_lock lock(mutex_);
-      changed_.wait_for(lock, kTouchEvery,
-                        [this] { return stopped_ || !paths_.empty() || !added_.empty(); });
+      changed_.wait_for(lock, kTouchEvery, [this] {
+        return stopped_ || is_opened_ || !paths_.empty() || !added_.empty();
+      });
       paths = std::exchange(paths_, {});
       added = std::exchange(added_, {});
+      is_opened = std::exchange(is_opened_, false);
     }
-    if (paths.empty() && added.empty()) {
+    if (paths.empty() && added.empty() && !is_opened) {
       TouchStores();
       continue;
     }
@@ -140,7 +135,7 @@ void Session::Load() {
         }
       }
     });
-    Update([&] { message_.loading = !paths_.empty() || !added_.empty(); });
+    Update([&] { message_.loading = is_opened_ || !paths_.empty() || !added_.empty(); });
   }
 }
 
@@ -153,10 +148,13 @@ void Session::TouchStores() const {
   }
 }
 
-void Session::FindAll(const std::vector<std::string>& paths, bool confined) {
+void Session::FindAll(std::vector<std::string> paths, bool confined) {
+  const std::string result = FindMaps(paths);
+  if (paths.empty()) return;
   job::FindOptions options;
   if (confined) options.allow = [this](const std::string& path) { return Confine(path).status(); };
   job::Job found = job::FindJob(paths, options);
+  if (RestTraces(result, found)) found.traces.clear();
   Update([&] {
     for (const Status& failure : found.failures) message_.notes.emplace_back(failure.message());
     for (const std::string& other : found.unread) {

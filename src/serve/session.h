@@ -3,7 +3,9 @@
 // Traces are found and read in the background, several at a time. While a large one is read, a
 // preview of it is shown, and of a recording that still grows what it holds so far; a Trace itself
 // never changes, it is exchanged for another one, and the version in its message grows. Of many the
-// small ones lie in packs (job/packs.h), and databases are open while they are asked. Threads: any.
+// small ones lie in packs (job/packs.h), and databases are open while they are asked. Of a lake, or
+// of a finished result, there are maps of all ranks (rank_map.h), and the ranks that somebody opens
+// are traces like others. Threads: any.
 // Errors: a trace that cannot be read is `failed` with a message; the session goes on.
 #pragma once
 
@@ -26,6 +28,7 @@
 #include "job/packs.h"
 #include "serve/messages.h"
 #include "serve/preview.h"
+#include "serve/rank_map.h"
 #include "serve/trace.h"
 #include "store/store.h"
 #include "store/user_statements.h"
@@ -77,6 +80,13 @@ class Session {
   // For statements over all traces that are ready; re-opened when there are more.
   Result<std::shared_ptr<const store::UserStatements>> AllRanks();
 
+  // By their place in the message; kNotFound for another.
+  Result<std::shared_ptr<RankMap>> FindMap(int64_t map) const;
+  // Begins to read the trace of a rank of a map, unless it is there; its number.
+  Result<int32_t> OpenRank(int64_t map, int64_t rank);
+  // For statements over the first lake.
+  Result<std::shared_ptr<const store::UserStatements>> Lake();
+
   // Statements of users that run, by the number that the page gave them.
   std::shared_ptr<store::Cancellation> BeginStatement(const std::string& id);
   void EndStatement(const std::string& id);
@@ -98,7 +108,12 @@ class Session {
   void Load();
   void TouchStores() const;
   // `confined`: only what is in the roots, wherever links lead.
-  void FindAll(const std::vector<std::string>& paths, bool confined);
+  void FindAll(std::vector<std::string> paths, bool confined);
+  // Takes what is shown as maps out of the paths; the result that stands for recordings there, "".
+  std::string FindMaps(std::vector<std::string>& paths);
+  void AddMaps(std::vector<std::shared_ptr<RankMap>> maps);
+  // A map in place of recordings, where a result is there for so many that they are not read.
+  bool RestTraces(const std::string& result, const job::Job& found);
   void AddSlots(const char* state);  // of the traces of the job that have none; under the mutex
   void LoadOne(size_t index);
   void LoadPack(std::span<const job::StampedTrace> traces, const std::set<int32_t>& copies);
@@ -108,7 +123,12 @@ class Session {
   void Exchange(size_t index, std::shared_ptr<const Trace> trace, TraceMessage message);
   int64_t BaseFor(int64_t begin_ns);
   template <class Change>
-  void Update(Change&& change);
+  void Update(Change&& change) {
+    const std::scoped_lock lock(mutex_);
+    change();
+    ++message_.revision;
+    changed_.notify_all();
+  }
 
   const std::vector<std::string> roots_;
   const store::StatementLimits limits_;
@@ -117,6 +137,7 @@ class Session {
   mutable std::mutex mutex_;
   std::vector<std::string> paths_;  // of the user, still to be looked at
   std::vector<std::string> added_;  // of the page, likewise
+  bool is_opened_ = false;          // a rank of a map is to be read
   mutable std::condition_variable changed_;
   SessionMessage message_;
   bool stopped_ = false;
@@ -125,6 +146,8 @@ class Session {
   std::vector<std::unique_ptr<Slot>> slots_;  // of the job's traces, by their number
   std::shared_ptr<const store::UserStatements> all_ranks_;
   std::vector<int64_t> all_ranks_of_;  // their store ids
+  std::vector<std::shared_ptr<RankMap>> maps_;
+  std::shared_ptr<const store::UserStatements> lake_;
   std::map<std::string, std::shared_ptr<store::Cancellation>> statements_;
   std::deque<std::pair<std::string, std::string>> remembered_;
   size_t remembered_bytes_ = 0;

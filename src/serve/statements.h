@@ -12,7 +12,8 @@
 
 namespace sonde::serve {
 
-// By the parameter `trace`; -1 or absent: all ranks.
+// By the parameter `trace`; -1 or absent: all ranks that are open.
+inline constexpr int64_t kWholeLake = -2;
 Result<std::shared_ptr<const store::UserStatements>> StoreFor(Session& session,
                                                               const HttpRequest& request);
 

@@ -5,11 +5,11 @@
 //   FOLDER/<table>/run=<number>/rank=<number>/<key of the trace>.parquet
 //
 // Tables and columns are those of several traces (joint.h), without `name_` and `args_shared`,
-// whose content is in the others. A trace counts once the catalogue names its files, all of them at
-// once. Files of a writer that was killed count for nothing, and are written again. The catalogue
-// is replaced as a whole under a lock on the folder, so that readers never wait. Threads: a
-// LakeWriter takes Write() from any. Errors: Status with the path; a lake of another version is
-// kFailedPrecondition.
+// whose content is in the others, and results of recipes, each a table. A trace counts once the
+// catalogue names its files, all of them at once. Files of a writer that was killed count for
+// nothing, and are written again. The catalogue is replaced as a whole under a lock on the folder,
+// so that readers never wait. Threads: a LakeWriter takes Write() from any. Errors: Status with the
+// path; a lake of another version is kFailedPrecondition.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +24,8 @@
 
 #include "base/status.h"
 #include "store/joint.h"
+#include "store/made_tables.h"
+#include "store/store.h"
 
 namespace sonde::store {
 
@@ -72,19 +74,32 @@ struct LakeFile {
 Result<std::vector<LakeFile>> LakeFiles(const std::string& folder, const std::string& sql,
                                         const std::string& condition);
 
+// A trace that counts, whose run and rank are known.
+struct LakeMember {
+  int32_t run = 0;
+  int32_t rank = 0;
+  std::string path;  // of one of its files; the name is its key
+};
+// In the order of runs and ranks.
+Result<std::vector<LakeMember>> LakeMembers(const std::string& folder);
+// The tables of one trace, named by the path of any of its files, into an empty store.
+Status FillFromLake(const std::string& path, Store& store);
+
 class LakeWriter {
  public:
   // Makes the folder and an empty catalogue where there is none. `place`: where other programs
-  // will find the files, "": in the folder.
+  // will find the files, "": in the folder. `results`: that a new lake has of each trace.
   static Result<std::unique_ptr<LakeWriter>> Open(const std::string& folder,
-                                                  const std::string& place = {});
+                                                  const std::string& place = {},
+                                                  std::span<const ResultInfo> results = {});
 
   // Gives numbers to traces and runs. A rank that the run has already with other content is
   // kAlreadyExists.
   Status Register(std::span<LakeTrace> traces);
   // Writes the rows of a store or pack. Its labels are the numbers in the lake; `keys`: of its
-  // traces, in their order.
-  Status Write(const StoreFile& file, std::span<const std::string> keys);
+  // traces, in their order. `made`: the results, with trace, run and rank in front; may be null.
+  Status Write(const StoreFile& file, std::span<const std::string> keys,
+               std::shared_ptr<const MadeTables> made = nullptr);
   // What was written counts from here on; its files, by their path in the folder.
   Result<std::vector<std::string>> Commit();
 

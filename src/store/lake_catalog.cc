@@ -72,18 +72,22 @@ INSERT INTO ducklake_snapshot_changes SELECT 0, 'created_schema:"main",' || stri
 )";
 
 // The table `shape`, from the tables of several traces themselves.
-Status DescribeTables(Connection& connection) {
+Status DescribeTables(Connection& connection, std::span<const ResultInfo> results) {
   SONDE_RETURN_IF_ERROR(connection.Execute("CREATE SCHEMA one; USE one"));
   for (const std::string& statement : CreateStatements()) {
     SONDE_RETURN_IF_ERROR(connection.Execute(statement));
   }
-  SONDE_RETURN_IF_ERROR(
-      connection.Execute(Concat("CREATE TABLE trace (", TraceColumnsSql(), "); USE main")));
   std::string names = "('args'), ('trace')";
   for (const TableInfo& table : Tables()) {
     const bool is_of_others = table.name == "args_shared" || table.name == "name_";
     if (!is_of_others) names += Concat(", (", SqlText(table.name), ")");
   }
+  for (const ResultInfo& result : results) {
+    SONDE_RETURN_IF_ERROR(connection.Execute(CreateResultSql(result, result.name, {})));
+    names += Concat(", (", SqlText(result.name), ")");
+  }
+  SONDE_RETURN_IF_ERROR(
+      connection.Execute(Concat("CREATE TABLE trace (", TraceColumnsSql(), "); USE main")));
   return connection.Execute(Concat(
       "CREATE TABLE memory.main.shape AS WITH wanted AS (SELECT col0 AS table_name, row_number() "
       "OVER "
@@ -98,8 +102,9 @@ Status DescribeTables(Connection& connection) {
       "ahead); DROP SCHEMA one CASCADE"));
 }
 
-Status MakeLake(Connection& connection, const std::string& folder) {
-  SONDE_RETURN_IF_ERROR(DescribeTables(connection));
+Status MakeLake(Connection& connection, const std::string& folder,
+                std::span<const ResultInfo> results) {
+  SONDE_RETURN_IF_ERROR(DescribeTables(connection, results));
   SONDE_RETURN_IF_ERROR(connection.Execute(Concat("USE ", kLakeAlias, "; ", kLakeDdl)));
   SONDE_RETURN_IF_ERROR(connection.Execute(kLakeContent));
   return connection.Execute(
@@ -225,7 +230,8 @@ Result<std::vector<LakeTable>> ReadLakeTables(const Database& database) {
 }
 
 Status EditLake(const std::string& folder,
-                const std::function<Result<bool>(Database&, Connection&)>& edit) {
+                const std::function<Result<bool>(Database&, Connection&)>& edit,
+                std::span<const ResultInfo> results) {
   SONDE_RETURN_IF_ERROR(CheckLakeFolder(folder));
   SONDE_ASSIGN_OR_RETURN(const base::FolderLock lock, base::FolderLock::Take(folder));
   base::RemoveLeftovers(folder);
@@ -243,8 +249,9 @@ Status EditLake(const std::string& folder,
       return base::CorruptDataError(
           Concat("cannot open the lake '", folder, "': ", attached.message()));
     }
-    SONDE_RETURN_IF_ERROR(is_there ? CheckLake(*connection, folder)
-                                   : MakeLake(*connection, folder).Annotate("while making a lake"));
+    SONDE_RETURN_IF_ERROR(
+        is_there ? CheckLake(*connection, folder)
+                 : MakeLake(*connection, folder, results).Annotate("while making a lake"));
     SONDE_RETURN_IF_ERROR(connection->Execute(Concat("USE ", kLakeAlias)));
     SONDE_ASSIGN_OR_RETURN(const bool changes, edit(database, *connection));
     is_changed |= changes;

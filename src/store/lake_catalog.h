@@ -4,11 +4,13 @@
 #pragma once
 
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/status.h"
 #include "store/duckdb_handles.h"
+#include "store/result_info.h"
 
 namespace sonde::store::internal {
 
@@ -34,9 +36,11 @@ Status AttachLake(Connection& connection, const std::string& folder);
 Result<std::vector<LakeTable>> ReadLakeTables(const Database& database);
 
 // Changes a copy of the catalogue, attached under kLakeAlias, which then takes its place; where
-// `edit` gives false there was nothing to change. An empty one is made where there is none.
+// `edit` gives false there was nothing to change. An empty one is made where there is none, with
+// tables of these results, too.
 Status EditLake(const std::string& folder,
-                const std::function<Result<bool>(Database&, Connection&)>& edit);
+                const std::function<Result<bool>(Database&, Connection&)>& edit,
+                std::span<const ResultInfo> results = {});
 
 // Makes the tables of a lake as views, for statements. They need NameLakeFiles().
 Status JoinLake(Database& database, Connection& connection, const std::string& folder);

@@ -137,6 +137,24 @@ Status WriteRows(Connection& connection, const LakeTable& table, const std::stri
   return failed;
 }
 
+// Makes the results that the lake has, each once; one of an older lake may have none.
+Status KeepResults(Database& database, Connection& connection, const std::vector<LakeTable>& tables,
+                   std::shared_ptr<const MadeTables> made) {
+  std::string sql;
+  for (const ResultInfo& result : made->tables()) {
+    const bool is_there = std::ranges::any_of(
+        tables, [&](const LakeTable& table) { return table.name == result.name; });
+    if (!is_there) continue;
+    const std::string name = SqlName(result.name);
+    sql += Concat("CREATE TABLE ", name,
+                  " AS SELECT * REPLACE (trace::INTEGER AS trace, run::INTEGER AS run, "
+                  "rank::INTEGER AS rank) FROM ",
+                  name, ";");
+  }
+  SONDE_RETURN_IF_ERROR(internal::OfferTables(database, std::move(made)));
+  return sql.empty() ? Status() : connection.Execute(sql);
+}
+
 // SQL over the new files: the numbers of their rows and bytes, and where their rows begin.
 constexpr const char* kNumberFiles =
     R"(CREATE TEMP TABLE added AS SELECT w.*, (SELECT max(next_file_id) FROM ducklake_snapshot) + row_number() OVER (ORDER BY w.place) - 1 AS file, t.table_id, m.num_rows, m.file_size_bytes::BIGINT AS bytes, m.footer_size::BIGINT AS footer, s.next_row_id + coalesce(sum(m.num_rows) OVER (PARTITION BY w.table_name ORDER BY w.place ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0)::BIGINT AS first_row FROM written w JOIN ducklake_table t USING (table_name) JOIN ducklake_table_stats s USING (table_id) JOIN parquet_file_metadata(getvariable('lake_added')) m ON m.file_name = w.full_path;
@@ -154,7 +172,8 @@ INSERT INTO ducklake_snapshot SELECT snapshot_id + 1, now(), schema_version, nex
 }  // namespace
 
 Result<std::unique_ptr<LakeWriter>> LakeWriter::Open(const std::string& folder,
-                                                     const std::string& place) {
+                                                     const std::string& place,
+                                                     std::span<const ResultInfo> results) {
   std::unique_ptr<LakeWriter> writer(new LakeWriter(base::AbsolutePath(folder)));
   SONDE_RETURN_IF_ERROR(internal::CheckLakeFolder(writer->folder_));
   SONDE_RETURN_IF_ERROR(base::MakeDirectories(writer->folder_));
@@ -165,7 +184,7 @@ Result<std::unique_ptr<LakeWriter>> LakeWriter::Open(const std::string& folder,
                                   " WHERE key = 'data_path'")));
     return true;
   };
-  SONDE_RETURN_IF_ERROR(internal::EditLake(writer->folder_, set_place));
+  SONDE_RETURN_IF_ERROR(internal::EditLake(writer->folder_, set_place, results));
   return writer;
 }
 
@@ -208,7 +227,8 @@ Status LakeWriter::WriteTable(
   return {};
 }
 
-Status LakeWriter::Write(const StoreFile& file, std::span<const std::string> keys) {
+Status LakeWriter::Write(const StoreFile& file, std::span<const std::string> keys,
+                         std::shared_ptr<const MadeTables> made) {
   Database database;
   SONDE_RETURN_IF_ERROR(
       internal::OpenInto(":memory:", internal::Use::kUnlocked, {.threads = 1}, database));
@@ -216,6 +236,9 @@ Status LakeWriter::Write(const StoreFile& file, std::span<const std::string> key
   SONDE_RETURN_IF_ERROR(internal::AttachLake(*connection, folder_));
   SONDE_ASSIGN_OR_RETURN(const auto tables, internal::ReadLakeTables(database));
   SONDE_RETURN_IF_ERROR(internal::JoinStores(*connection, {file}, /*is_single=*/false));
+  if (made != nullptr) {
+    SONDE_RETURN_IF_ERROR(KeepResults(database, *connection, tables, std::move(made)));
+  }
   std::map<int64_t, size_t> places;  // by number
   for (size_t i = 0; i < file.traces.size(); ++i) places[file.traces[i].trace] = i;
   std::vector<Written> written;

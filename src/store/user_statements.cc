@@ -72,6 +72,12 @@ Result<std::unique_ptr<internal::Database>> internal::OpenForUser(
     const std::vector<StoreFile>& files, int threads, int64_t memory_bytes,
     std::unique_ptr<base::PrivateFolder> spill) {
   SONDE_RETURN_IF_ERROR(LoadDuckDb());
+  const bool is_lake = files.size() == 1 && files.front().traces.empty();  // as OpenLake names it
+  if (is_lake) {
+    return OpenJoint(files, JointStore::Columns::kLeading,
+                     {.threads = threads, .limits = {.memory_bytes = memory_bytes}},
+                     std::move(spill));
+  }
   auto database = std::make_unique<Database>();
   database->spill = std::move(spill);
   if (duckdb_open(":memory:", &database->handle) == DuckDBError) {

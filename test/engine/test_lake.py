@@ -1,12 +1,16 @@
 """`sonde lake`: it shows what `sonde query` shows of the recordings themselves, to Sonde and to
 programs that know nothing of it. `make test` takes a part, `make test-engine` all."""
 
+import contextlib
+import json
 import os
 import re
 import shutil
 import signal
 import subprocess
 import time
+import urllib.parse
+import urllib.request
 
 import pytest
 from conftest import SONDE
@@ -21,6 +25,8 @@ STEPS = (
     "SELECT t.rank, s.step_id, count(*) AS tasks FROM step s JOIN device_task t USING (trace, "
     "step_id) GROUP BY ALL ORDER BY ALL"
 )
+# The one result that a lake has.
+STEP_TIMES = "SELECT * EXCLUDE (trace, run) FROM step_trace ORDER BY ALL"
 THOROUGH = os.environ.get("SONDE_THOROUGH") == "1"
 ISSUES = "SELECT rank, code FROM import_issue ORDER BY ALL"
 thorough = pytest.mark.skipif(not THOROUGH, reason="with SONDE_THOROUGH=1: make test-engine")
@@ -70,7 +76,7 @@ def make_copied(lake, tmp_path):
     return shutil.copytree(lake, tmp_path / "copied")
 
 
-@pytest.mark.parametrize("statement", [KERNELS.format(where=""), *THOROUGH_STATEMENTS])
+@pytest.mark.parametrize("statement", [KERNELS.format(where=""), STEP_TIMES, *THOROUGH_STATEMENTS])
 def test_statements_answer_as_on_the_recordings(statement, lake, own, shared_data):
     assert csv(own, lake, statement) == csv(own, shared_data / EIGHT, statement)
 
@@ -79,7 +85,7 @@ def test_tables_have_the_columns_of_a_session(lake, own, shared_data):
     of_tables = (
         "SELECT table_name, column_name, data_type FROM duckdb_columns() WHERE database_name = "
         "'memory' AND schema_name = 'main' AND table_name NOT IN ('args_shared', 'name_', "
-        "'packed_') ORDER BY table_name, column_index"
+        "'packed_', 'step_trace') ORDER BY table_name, column_index"
     )
     ours = csv(own, lake, of_tables)
     assert ours.count("device_task,") > 20
@@ -313,3 +319,81 @@ def test_a_writer_that_is_killed_is_taken_up(own, shared_data, tmp_path):
         own, shared_data / EIGHT, KERNELS.format(where="")
     )
     assert not list(tmp_path.rglob("*.partial"))
+
+
+@contextlib.contextmanager
+def shown(environment, *paths):
+    """ask(target, body) of a page that is open on the paths."""
+    server = subprocess.Popen(
+        [str(word) for word in (SONDE, "view", *paths)], env=environment, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    address = urllib.parse.urlparse(server.stdout.readline().strip())
+
+    def ask(target, body=None):
+        with_token = f"{target}{'&' if '?' in target else '?'}{address.query}"
+        request = urllib.request.Request(
+            f"http://{address.netloc}{with_token}", None if body is None else body.encode()
+        )
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            return json.loads(answer.read())
+
+    def settled():
+        for _ in range(600):
+            session = ask("/api/session")
+            if not session["loading"]:
+                return session
+            time.sleep(0.1)
+        raise AssertionError("the traces were not read in time")
+
+    try:
+        yield ask, settled
+    finally:
+        server.terminate()
+        server.communicate(timeout=60)
+
+
+def test_a_rank_that_the_page_opens_has_the_rows_of_its_recording(lake, own, shared_data):
+    (recording,) = (shared_data / EIGHT).glob("node*_1003_*")
+    names = csv(
+        own, lake,
+        "SELECT DISTINCT table_name FROM duckdb_columns() WHERE database_name = 'memory' AND "
+        "schema_name = 'main' AND table_name NOT IN ('trace', 'step_trace') ORDER BY ALL",
+    ).split()[1:]  # fmt: skip
+    with shown(own, lake) as (ask, settled):
+        session = settled()
+        assert [(one["name"], one["ranks"]) for one in session["maps"]] == [("first", 8)]
+        assert session["traces"] == [] and session["notes"] == []
+        assert ask("/api/rank?map=0&rank=3", "") == {"trace": 0}
+        (trace,) = settled()["traces"]
+        assert (trace["rank"], trace["state"], trace["name"]) == (3, "ready", "first"), trace
+        filled = 0
+        for name in names:
+            rows = (
+                "SELECT count(*) AS n, md5(string_agg(t::VARCHAR, chr(10) ORDER BY t::VARCHAR)) "
+                f"AS content FROM {name} t"
+            )
+            ((count, content),) = ask("/api/sql?trace=0", rows)["rows"]
+            expected = csv(own, recording, rows).splitlines()[1]
+            assert f"{count},{content or ''}" == expected, name
+            filled += count > 0
+        assert filled > 15
+        # The whole lake, whatever is open.
+        of_lake = ask("/api/sql?trace=-2", "SELECT count(DISTINCT rank) FROM device_task")
+        assert of_lake["rows"] == [[8]]
+
+
+def test_the_page_has_the_steps_of_a_lake(lake, own, shared_data):
+    # Of the device that did most of the step.
+    steps = "SELECT rank, step_id, max(computing_ns) FROM step_trace GROUP BY ALL ORDER BY ALL"
+    expected = [line.split(",") for line in csv(own, shared_data / EIGHT, steps).splitlines()[1:]]
+    with shown(own, lake) as (ask, settled):
+        settled()
+        tile = ask("/api/rank_map?map=0&measure=computing")
+    assert (tile["total_ranks"], tile["row_size"], tile["column_size"]) == (8, 1, 1)
+    assert tile["measures"] == ["step", "computing", "exposed", "free"]
+    cells = zip(tile["ranks"], tile["steps"], tile["ns"], strict=True)
+    found = {(rank, step): ns for rank, step, ns in cells if ns is not None}
+    assert len(found) == len(expected) == 8
+    for rank, step, ns in expected:
+        assert found[int(rank), int(step or -1)] == pytest.approx(float(ns), rel=1e-6)

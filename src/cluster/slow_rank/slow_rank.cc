@@ -4,6 +4,7 @@
 #include <array>
 #include <map>
 #include <set>
+#include <unordered_map>
 #include <utility>
 
 #include "base/strings.h"
@@ -15,9 +16,13 @@
 namespace sonde::cluster {
 namespace {
 
+// Texts of a rank, each once: rows of ten thousand ranks are in memory together.
+struct SlowRankText {
+  std::string text;
+};
 struct SlowRankOpRow {
-  std::string group;
-  std::string name;
+  int32_t group = 0;  // places of texts
+  int32_t name = 0;
   int64_t ts = 0;
   double dur_us = 0;
 };
@@ -25,6 +30,13 @@ struct SlowRankOpRow {
 Status MapSlowRank(const RankInput& rank, Part& part) {
   const recipes::TraceData& data = rank.data();
   const recipes::HostCalls calls(data);
+  auto& texts = part.Rows<SlowRankText>();
+  std::unordered_map<std::string, int32_t> places;
+  const auto place_of = [&](const std::string& text) {
+    const auto [found, is_new] = places.try_emplace(text, static_cast<int32_t>(texts.size()));
+    if (is_new) texts.push_back({text});
+    return found->second;
+  };
   for (size_t i = 0; i < data.communications.size(); ++i) {
     const recipes::CommunicationView& shown = rank.view.communications[i];
     if (IsSendOrReceive(shown.name)) continue;
@@ -32,10 +44,12 @@ Status MapSlowRank(const RankInput& rank, Part& part) {
     calls.ForEach(op, [&](int64_t ts) {
       if (!rank.window.Has(ts)) return;
       part.Rows<SlowRankOpRow>().push_back(
-          {shown.group_name, shown.name, op.ts,
+          {place_of(shown.group_name), place_of(shown.name), op.ts,
            static_cast<double>(rank.view.EndNs(op) - op.ts) / 1e3});
     });
   }
+  texts.shrink_to_fit();
+  part.Rows<SlowRankOpRow>().shrink_to_fit();
   if (data.communications.empty()) return {};
   auto work = recipes::slow_rank::WorkOf(rank.view, rank.options.step_id);
   work.rank = rank.rank;
@@ -120,8 +134,12 @@ Status ReduceSlowRank(std::span<const RankPart> ranks, const ModeOptions& /*opti
                       Outcome& outcome) {
   std::map<std::string, OpsByName> groups;
   for (const RankPart& rank : ranks) {
+    const auto& texts = rank.part.Rows<SlowRankText>();
+    const auto text = [&](int32_t place) -> const std::string& {
+      return texts[static_cast<size_t>(place)].text;
+    };
     for (const SlowRankOpRow& op : rank.part.Rows<SlowRankOpRow>()) {
-      groups[op.group][op.name].push_back({rank.rank, &op});
+      groups[text(op.group)][text(op.name)].push_back({rank.rank, &op});
     }
   }
   Found found;

@@ -414,6 +414,8 @@ RankWork WorkOf(const DeviceView& view, int64_t step_id) {
   RankWork work;
   work.rank = view.settings.rank.value_or(-1);
   Reader(view, step_id, work).Run();
+  // Those of many ranks are in memory together.
+  std::apply([](auto&... lists) { (lists.shrink_to_fit(), ...); }, work.rows);
   return work;
 }
 

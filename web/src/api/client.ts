@@ -10,7 +10,9 @@ import type {
   FlameMessage,
   FolderMessage,
   LiveMessage,
+  OpenedRankMessage,
   ProgressMessage,
+  RankTileMessage,
   ResultMessage,
   ResultsMessage,
   SchemaTableMessage,
@@ -60,6 +62,9 @@ async function json<T>(path: string, parameters: Parameters, signal?: AbortSigna
 
 /** That the server gives in one answer. */
 export const MOST_ROWS = 100_000;
+
+/** A statement over a lake names no trace. */
+export const WHOLE_LAKE = -2;
 
 let statements = 0;
 /** Distinguishes statements of this page from those of another one. */
@@ -155,6 +160,25 @@ export const api = {
     const by = offsets[lanes[0]?.trace ?? -1] ?? 0;
     return json<FlameMessage>("/api/flame", { lanes: laneList(lanes), ...whole(begin - by, end - by), from }, signal);
   },
+  /** A tile of a map of more ranks than are read. */
+  rankMap: (
+    of: {
+      map: number;
+      measure: string;
+      middle: boolean;
+      order: boolean;
+      first: number;
+      ranks: number;
+      firstStep: number;
+      steps: number;
+    },
+    signal?: AbortSignal,
+  ) => {
+    const { firstStep, ...others } = of;
+    return json<RankTileMessage>("/api/rank_map", { ...others, first_step: firstStep }, signal);
+  },
+  openRank: async (map: number, rank: number) =>
+    (await (await request("/api/rank", { map, rank }, { method: "POST" })).json()) as OpenedRankMessage,
   recipe: (trace: number, name: string, signal?: AbortSignal) =>
     json<TableMessage>("/api/recipe", { trace, name }, signal),
   /** The same result of several traces; some may be left out where the answer would grow too long. */

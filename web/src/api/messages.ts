@@ -126,6 +126,51 @@ export interface LiveMessage {
   path: string;
 }
 
+export interface RankMapMessage {
+  /** of the run in the lake, or the database of the result */
+  name: string;
+  /** its folder, empty for a result: statements see it as trace -2 */
+  lake: string;
+  /** whose traces can be opened, 0 none */
+  ranks: number;
+}
+
+export interface RankTileMessage {
+  /** that are known: step, computing, exposed, ... */
+  measures: string[];
+  /** of the map */
+  total_ranks: number;
+  /** of the map */
+  total_steps: number;
+  /** ranks in a row, but for the last */
+  row_size: number;
+  /** steps in a column, but for the last */
+  column_size: number;
+  /** by row: number of its first rank */
+  first_ranks: number[];
+  /** by row: number of its last rank */
+  last_ranks: number[];
+  /** by column; -1: of traces without steps */
+  first_steps: number[];
+  /** by column */
+  last_steps: number[];
+  /** row by row: the largest value of the cell, null none */
+  ns: number[];
+  /** row by row: the rank that has it */
+  ranks: number[];
+  /** row by row: the step that has it */
+  steps: number[];
+  /** end of the colours */
+  low: number;
+  /** the other end */
+  high: number;
+}
+
+export interface OpenedRankMessage {
+  /** trace id */
+  trace: number;
+}
+
 export interface SessionMessage {
   /** of Sonde */
   version: string;
@@ -143,6 +188,8 @@ export interface SessionMessage {
   notes: string[];
   /** the first files next to the traces that were not read */
   ignored: IgnoredMessage[];
+  /** of more ranks than are read: /api/rank_map */
+  maps: RankMapMessage[];
   /** by id */
   traces: TraceMessage[];
 }

@@ -58,7 +58,11 @@ function useSession(store: Store, actions: Actions) {
       api.session().then(
         (session) => {
           const wasLoading = store.get().session?.loading ?? false;
+          const wasMapped = (store.get().session?.maps.length ?? 0) > 0;
           store.set({ ...withoutReplaced(store.get(), session), session, gone: false });
+          // Ranks of which none is open: their map comes first.
+          const hasMap = !wasMapped && session.maps.length > 0 && session.traces.length === 0;
+          if (hasMap && store.get().view === "timeline") store.set({ view: "ranks" });
           // Nothing but programs that wait to be recorded: their view comes first.
           const isFirst = location.hash === "" && session.live && session.traces.length === 0;
           if (isFirst && store.get().view === "timeline") store.set({ view: "live" });
@@ -128,6 +132,7 @@ export function App({ store, preferred }: { store: Store; preferred: Preferred }
   const language = useStore(store, (s) => s.language);
   const view = useStore(store, (s) => s.view);
   const ready = useStore(store, (s) => s.session?.traces.some(isShown) ?? false);
+  const isMapped = useStore(store, (s) => (s.session?.maps.length ?? 0) > 0);
   const gone = useStore(store, (s) => s.gone);
   const error = useStore(store, (s) => s.error);
   const theme = themes[themeName];
@@ -150,7 +155,7 @@ export function App({ store, preferred }: { store: Store; preferred: Preferred }
     <AppContext.Provider value={app}>
       <TopBar />
       <SubViews />
-      <main>{ready || current.standsAlone ? <Shown /> : <Opening />}</main>
+      <main>{ready || current.standsAlone || (isMapped && current.showsMaps) ? <Shown /> : <Opening />}</main>
       {gone && <div className="notice">{t("app.gone")}</div>}
       {error !== "" && (
         <div className="notice error" role="alert">

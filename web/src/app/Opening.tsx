@@ -4,6 +4,7 @@ import { api } from "../api/client";
 import { formatBytes, formatShare } from "../base/format";
 import { word } from "../i18n/words";
 import { useApp, useAppState } from "./context";
+import { Empty } from "./Empty";
 import { Issues } from "./Issues";
 import { OpenPath } from "./OpenPath";
 import { isShown } from "./traces";
@@ -13,6 +14,8 @@ export function Opening() {
   const { t } = useApp();
   const session = useAppState((s) => s.session);
   if (!session) return <div className="opening">…</div>;
+  const isMapped = session.maps.length > 0 && session.traces.length === 0;
+  if (isMapped) return <Empty title={t("maps.nothing")} help={t("maps.nothing.help")} />;
   const nothing = !session.loading && !session.traces.some(isShown);
   const done = session.traces.filter((x) => x.state === "ready" || x.state === "failed").length;
   return (

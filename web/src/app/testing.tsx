@@ -42,6 +42,7 @@ export const sessionOf = (traces: TraceMessage[], more: Partial<SessionMessage> 
   roots: ["/job"],
   notes: [],
   ignored: [],
+  maps: [],
   traces,
   ...more,
 });

@@ -10,6 +10,8 @@ export interface View {
   component: ComponentType;
   /** Has something to show where no trace is open. */
   standsAlone?: boolean;
+  /** Has something to show where a lake or a finished result is open, and no trace of it yet. */
+  showsMaps?: boolean;
   /** Its tab is shown; all are where this is absent. */
   isUseful?: (session: SessionMessage | null) => boolean;
   /** Its tab stands in a second line, below that of the view of this name. */

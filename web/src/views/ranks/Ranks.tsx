@@ -8,12 +8,11 @@ import { Empty } from "../../app/Empty";
 import { showStep } from "../../app/showStep";
 import { type OfMode, Sentences, answerOf, useCluster } from "../../app/useCluster";
 import type { View } from "../../app/view";
-import { mix } from "../../base/color";
 import { formatDuration } from "../../base/format";
 import type { ClusterTableMessage } from "../../api/messages";
-import { MEASURES, type Measure, aboveMedian, byMean, rangeOf, timesOf, valuesOf } from "./times";
-
-const NAMES = Object.keys(MEASURES) as Measure[];
+import { MapTools, signed, useMapChoice, useMapColors } from "./MapTools";
+import { RankMap } from "./RankMap";
+import { aboveMedian, byMean, rangeOf, timesOf, valuesOf } from "./times";
 
 /** The step that is selected in the timeline, as a rank and a number. */
 function useSelectedStep(of: OfMode): { rank: number; step: number } | null {
@@ -25,13 +24,10 @@ function useSelectedStep(of: OfMode): { rank: number; step: number } | null {
 }
 
 function HeatMap({ of, table }: { of: OfMode; table: ClusterTableMessage }) {
-  const { store, actions, t, theme } = useApp();
+  const { store, actions, t } = useApp();
   const language = useAppState((s) => s.language);
-  const detail = useAppState((s) => s.detail);
-  const measure = NAMES.find((name) => name === detail["measure"]) ?? "computing";
-  const isCompared = detail["middle"] === "1";
-  const isSorted = detail["order"] === "1";
-  const set = (key: string, value: string) => store.set({ detail: { ...store.get().detail, [key]: value } });
+  const choice = useMapChoice();
+  const { measure, isCompared, isSorted } = choice;
   const times = useMemo(() => timesOf(table), [table]);
   const absolute = useMemo(() => valuesOf(table, times, measure), [table, times, measure]);
   const values = useMemo(() => (isCompared ? aboveMedian(absolute) : absolute), [absolute, isCompared]);
@@ -48,19 +44,7 @@ function HeatMap({ of, table }: { of: OfMode; table: ClusterTableMessage }) {
       severity === "info" || rank < 0 ? [] : [order.indexOf(times.ranks.indexOf(rank))],
     ),
   );
-  const tone = {
-    step: theme.accent,
-    computing: theme.computing,
-    exposed: theme.exposed,
-    wait: theme.communication,
-    free: theme.muted,
-  }[measure];
-  const colorOf = (value: number) => {
-    if (!Number.isFinite(value)) return undefined;
-    if (!isCompared) return mix(theme.faint, tone, high > low ? (value - low) / (high - low) : 1);
-    const most = Math.max(Math.abs(low), Math.abs(high), 1);
-    return mix(theme.faint, value > 0 ? theme.exposed : theme.communication, Math.abs(value) / most);
-  };
+  const { colorOf, scale } = useMapColors(choice, low, high);
   const value = (row: number, column: number) => values[order[row]!]?.[column] ?? Number.NaN;
   const placeOf = ({ rank, step }: { rank: number; step: number }): Place => ({
     row: order.indexOf(times.ranks.indexOf(rank)),
@@ -88,38 +72,9 @@ function HeatMap({ of, table }: { of: OfMode; table: ClusterTableMessage }) {
       </>
     );
   };
-  const signed = (number: number) => `${isCompared && number > 0 ? "+" : ""}${formatDuration(number)}`;
   return (
     <>
-      <div className="toolbar">
-        {NAMES.map((name) => (
-          <button key={name} aria-pressed={measure === name} onClick={() => set("measure", name)}>
-            {t(`ranks.${name}`)}
-          </button>
-        ))}
-        <span className="scale" data-testid="scale">
-          {signed(low)}
-          <i
-            style={{
-              background: isCompared
-                ? `linear-gradient(90deg, ${theme.communication}, ${theme.faint}, ${theme.exposed})`
-                : `linear-gradient(90deg, ${theme.faint}, ${tone})`,
-            }}
-          />
-          {signed(high)}
-        </span>
-        <span className="grow" />
-        <button
-          aria-pressed={isCompared}
-          title={t("ranks.median.help")}
-          onClick={() => set("middle", isCompared ? "" : "1")}
-        >
-          {t("ranks.median")}
-        </button>
-        <button aria-pressed={isSorted} onClick={() => set("order", isSorted ? "" : "1")}>
-          {t("ranks.sorted")}
-        </button>
-      </div>
+      <MapTools choice={choice} low={low} high={high} scale={scale} />
       <CellMap
         label={t("ranks.map", t(`ranks.${measure}`))}
         testId="ranks-map"
@@ -129,7 +84,7 @@ function HeatMap({ of, table }: { of: OfMode; table: ClusterTableMessage }) {
         marked={marked}
         chosen={selected && placeOf(selected)}
         color={(row, column) => colorOf(value(row, column))}
-        text={(row, column) => signed(value(row, column))}
+        text={(row, column) => signed(isCompared, value(row, column))}
         tip={tip}
         onCell={({ row, column }) => {
           const trace = of.traceOf.get(times.ranks[order[row]!]!);
@@ -141,6 +96,11 @@ function HeatMap({ of, table }: { of: OfMode; table: ClusterTableMessage }) {
 }
 
 function Ranks() {
+  return useAppState((s) => s.session!.maps.length > 0) ? <RankMap /> : <ReadRanks />;
+}
+
+/** All traces of the session are its ranks. */
+function ReadRanks() {
   const { store, actions, t } = useApp();
   const summary = useCluster("cluster_time_summary");
   const late = useCluster("slow_rank");
@@ -176,5 +136,6 @@ export const ranksView: View = {
   title: "view.ranks",
   subtitle: "view.steps",
   component: Ranks,
-  isUseful: (session) => (session?.traces.length ?? 0) > 1,
+  isUseful: (session) => (session?.traces.length ?? 0) > 1 || (session?.maps.length ?? 0) > 0,
+  showsMaps: true,
 };

@@ -1,6 +1,6 @@
 import { type KeyboardEvent, useEffect, useRef, useState } from "react";
 
-import { api } from "../../api/client";
+import { WHOLE_LAKE, api } from "../../api/client";
 import type { TableMessage } from "../../api/messages";
 import { Bars } from "../../app/Bars";
 import { useApp, useAppState } from "../../app/context";
@@ -28,7 +28,10 @@ function formatOf(column: string): (value: number) => string {
 
 function Sql() {
   const { store, actions, t, theme } = useApp();
-  const [rank, select] = useRank(true);
+  const [chosen, select] = useRank(true);
+  const hasLake = useAppState((s) => s.session!.maps.some(({ lake }) => lake !== ""));
+  const isLake = useAppState((s) => hasLake && s.detail["lake"] !== "0");
+  const rank = isLake ? WHOLE_LAKE : chosen;
   const text = useAppState((s) => s.detail["sql"] ?? examples[0]!);
   const schema = useSchema();
   const [table, setTable] = useState<TableMessage | null>(null);
@@ -161,7 +164,12 @@ function Sql() {
                 ))}
               </select>
             )}
-            {select}
+            {hasLake && (
+              <button aria-pressed={isLake} onClick={() => put({ lake: isLake ? "0" : "" })}>
+                {t("sql.lake")}
+              </button>
+            )}
+            {!isLake && select}
             {history.length > 0 && (
               <select
                 value=""
@@ -255,4 +263,4 @@ function Sql() {
   );
 }
 
-export const sqlView: View = { name: "sql", title: "view.sql", component: Sql };
+export const sqlView: View = { name: "sql", title: "view.sql", component: Sql, showsMaps: true };

@@ -67,6 +67,7 @@ function session(...traces: TraceMessage[]): SessionMessage {
     roots: [],
     notes: [],
     ignored: [],
+    maps: [],
     traces,
   };
 }
