@@ -31,6 +31,10 @@ void WriteStages(const compare::Judgement& judgement, base::JsonWriter& json) {
     json.BeginObject();
     json.Key("stage");
     json.String(stage.name);
+    if (!stage.device.empty()) {
+      json.Key("device");
+      json.String(stage.device);
+    }
     for (const auto& [name, value] :
          {std::pair("base_ms", stage.base.mean_ms),
           std::pair("comparison_ms", stage.comparison.mean_ms), std::pair("diff_ms", stage.diff_ms),

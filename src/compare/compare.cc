@@ -201,6 +201,12 @@ class Comparer {
       Notice(Concat("'", sides[i]->path, "': ", base::CountOf(fragments, "step is", "steps are"),
                     " left out of the verdict: shorter than a tenth of the usual one"));
     }
+    for (size_t i = 0; i < std::size(sides); ++i) {
+      const std::vector<std::string>& lone = report_.judgement.lone_devices[i];
+      if (lone.empty()) continue;
+      Notice(Concat("'", sides[i]->path, "': no stage is about device ",
+                    base::Join(lone, " and device "), ", which the other side lacks"));
+    }
     constexpr double kFewAligned = 0.5;
     const double share = report_.judgement.aligned_share;
     // Steps without work of a device say nothing about models.

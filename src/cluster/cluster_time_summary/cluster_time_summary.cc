@@ -140,10 +140,10 @@ Status MapClusterTimeSummary(const RankInput& rank, Part& part) {
   for (const store::StepRow& step : data.steps) {
     if (step.dur >= 0) PartOf(steps, step.step_id).step_us = static_cast<double>(step.dur) / 1e3;
   }
-  SONDE_ASSIGN_OR_RETURN(Delivered delivered, ReadDelivered(rank.path));
-  const bool is_computed = delivered.steps.empty();
-  if (is_computed) delivered.steps = ComputeSteps(rank.view);
-  for (const DeliveredStep& step : delivered.steps) {
+  SONDE_ASSIGN_OR_RETURN(std::vector<DeliveredStep> delivered, ReadDeliveredSteps(rank.path));
+  const bool is_computed = delivered.empty();
+  if (is_computed) delivered = ComputeSteps(recipes::DeviceView::Make(data));
+  for (const DeliveredStep& step : delivered) {
     StepPart& own = PartOf(steps, base::ParseInt64(step.step).value_or(kNoStep));
     own.is_delivered = true;
     own.is_computed = is_computed;
@@ -227,6 +227,13 @@ Status ReduceClusterTimeSummary(std::span<const RankPart> ranks, const ModeOptio
   return {};
 }
 
+// Times of devices are made where they are not delivered.
+constexpr recipes::Needs NeedsBeforeTimes() {
+  recipes::Needs needs = StepNeeds() | recipes::HostCallNeeds();
+  needs.device_times = false;
+  return needs;
+}
+
 constexpr std::array kClusterTimeSummaryTables = {&kTimeSummary};
 
 }  // namespace
@@ -258,7 +265,7 @@ constexpr Mode kClusterTimeSummaryMode = {
     .folder = "ClusterTimeSummary",
     .summary = "Where the time of each step went: computing, waiting, transfers, copies, free",
     .tables = kClusterTimeSummaryTables,
-    .needs = StepNeeds() | recipes::HostCallNeeds(),
+    .needs = NeedsBeforeTimes(),
     .wants = "steps or kernels (a recording with the device or, on a CPU, --profile-with-cpu)",
     .map = &MapClusterTimeSummary,
     .reduce = &ReduceClusterTimeSummary};

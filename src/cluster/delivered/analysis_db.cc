@@ -130,6 +130,14 @@ Status ReadFacts(const std::string& path, Delivered& delivered) {
 
 }  // namespace
 
+Status ReadStepsOfDb(const importers::AscendSpan& span, Delivered& delivered) {
+  for (const importers::SpanFile& file : span.analysis) {
+    SONDE_ASSIGN_OR_RETURN(const SqliteReader reader, SqliteReader::Open(file.path));
+    SONDE_RETURN_IF_ERROR(ReadSteps(reader, delivered));
+  }
+  return {};
+}
+
 Status ReadAnalysisDb(const importers::AscendSpan& span, Delivered& delivered) {
   for (const importers::SpanFile& file : span.analysis) {
     SONDE_RETURN_IF_ERROR(ReadAnalysis(file.path, delivered));

@@ -96,4 +96,14 @@ Result<Delivered> ReadDelivered(const std::string& path) {
   return delivered;
 }
 
+Result<std::vector<DeliveredStep>> ReadDeliveredSteps(const std::string& path) {
+  Delivered delivered;
+  const importers::AscendSpan span = importers::FindSpan(path);
+  if (IsOfDatabases(span)) SONDE_RETURN_IF_ERROR(ReadStepsOfDb(span, delivered));
+  if (span.databases.empty() && delivered.steps.empty()) {
+    SONDE_RETURN_IF_ERROR(ReadStepsOfTexts(span, delivered));
+  }
+  return std::move(delivered.steps);
+}
+
 }  // namespace sonde::cluster

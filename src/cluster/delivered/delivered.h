@@ -109,6 +109,8 @@ struct Delivered {
 
 // Empty where the trace at `path` has no such files.
 Result<Delivered> ReadDelivered(const std::string& path);
+// Of them the steps alone: communication is most of these files.
+Result<std::vector<DeliveredStep>> ReadDeliveredSteps(const std::string& path);
 
 // The same rows as the recipes compute them; needs DeliveredNeeds().
 Delivered ComputeDelivered(const recipes::DeviceView& view);

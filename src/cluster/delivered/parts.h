@@ -12,6 +12,9 @@ namespace sonde::cluster {
 
 Status ReadAnalysisDb(const importers::AscendSpan& span, Delivered& delivered);
 Status ReadTexts(const importers::AscendSpan& span, Delivered& delivered);
+// Of them the steps alone.
+Status ReadStepsOfDb(const importers::AscendSpan& span, Delivered& delivered);
+Status ReadStepsOfTexts(const importers::AscendSpan& span, Delivered& delivered);
 // Of profiler_metadata.json or of META_DATA: groups and sizes that are not known yet.
 void TakeGroups(std::string_view json, Delivered& delivered);
 void TakeSizes(std::string_view json, Delivered& delivered);

@@ -153,6 +153,14 @@ Status ReadMatrix(const std::string& path, Delivered& delivered) {
 
 }  // namespace
 
+Status ReadStepsOfTexts(const importers::AscendSpan& span, Delivered& delivered) {
+  for (const importers::SpanFile& file : span.tables) {
+    if (base::BaseName(file.path) != "step_trace_time.csv") continue;
+    SONDE_RETURN_IF_ERROR(ReadStepCsv(file.path, delivered));
+  }
+  return {};
+}
+
 Status ReadTexts(const importers::AscendSpan& span, Delivered& delivered) {
   delivered.facts.is_text = true;
   for (const auto* files : {&span.tables, &span.texts}) {

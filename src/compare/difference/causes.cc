@@ -79,10 +79,12 @@ class CauseFinder {
     GatherAll();
     for (const auto& [subject, kernels] : subjects_) CompareSubject(subject, kernels);
     for (const auto& [subject, both] : idle_) AddIdle(subject, both);
-    Candidate communication = Named(CauseWord::kExposed, "");
-    communication.base_ms = base_communication;
-    communication.comparison_ms = comparison_communication;
-    candidates_.push_back(std::move(communication));
+    if (!base_communication.empty()) {  // sides without a common device know none
+      Candidate communication = Named(CauseWord::kExposed, "");
+      communication.base_ms = base_communication;
+      communication.comparison_ms = comparison_communication;
+      candidates_.push_back(std::move(communication));
+    }
     return Judged();
   }
 

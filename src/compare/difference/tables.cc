@@ -75,6 +75,7 @@ Sheet StageSheet(const Judgement& judgement) {
   SheetSink rows(kStages);
   for (const Stage& stage : judgement.stages) {
     CompareStageRow{.stage = stage.name,
+                    .device = stage.device,
                     .base_mean_ms = stage.base.mean_ms,
                     .base_steps = stage.base.steps,
                     .comparison_mean_ms = stage.comparison.mean_ms,

@@ -19,6 +19,7 @@ namespace sonde::compare {
   C(stage, Text, "", KeyOf("stage"),                                                            \
     "step, computing, communication (that nothing hides), free; program: the step without the " \
     "time in which other programs had the processor")                                           \
+  C(device, OptText, "", KeyOf("device"), "its number; NULL: the only one, or the whole step")  \
   C(base_mean_ms, Double, "ms", kLess, "mean over the samples of the base")                     \
   C(base_steps, Int, "", kNeither, "samples: runs where both sides have several, else steps")   \
   C(comparison_mean_ms, Double, "ms", kLess, "mean over the samples of the comparison")         \

@@ -40,7 +40,7 @@ class Joiner {
   static void CountAsStep(Side& run) {
     if (!run.steps.empty() || run.IsEmpty()) return;
     run.steps.push_back(
-        {.step_id = 0, .begin_ns = FirstOf(run), .end_ns = LastOf(run), .device = run.device});
+        {.step_id = 0, .begin_ns = FirstOf(run), .end_ns = LastOf(run), .devices = run.devices});
   }
 
   static int64_t FirstOf(const Side& side) {

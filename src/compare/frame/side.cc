@@ -34,7 +34,7 @@ Status ChooseWindow(int64_t step_id, Side& side) {
       // Its work is what lies in it on the host, as the reference has it.
       side.window = step;
       side.window.queued_ns = side.window.behind_ns = 0;
-      side.window.device = {};
+      side.window.devices.clear();
       return {};
     }
     ids.push_back(std::to_string(step.step_id));

@@ -30,14 +30,15 @@ enum class SideKind : uint8_t {
   kCpu,  // the host is the device
 };
 
-// Where the time of a step of the devices went, in all of them (recipes/step_trace). What is left
-// of the step lies before the first and behind the last of their work.
+// Where the time of a step of a device went (recipes/step_trace). What is left of the step lies
+// before the first and behind the last of its work.
 struct DeviceTimes {
-  int64_t devices = 0;  // 0: not known
   int64_t computing_ns = 0;
   int64_t communication_ns = 0;  // without computing
   int64_t free_ns = 0;           // between the work of the device
 };
+// By number of the device, of several processes with that of its process; none: not known.
+using TimesByDevice = std::map<std::string, DeviceTimes>;
 
 // A piece of the trace that counts, both ends included.
 struct Window {
@@ -48,7 +49,7 @@ struct Window {
   // next one begins then at the earliest.
   int64_t queued_ns = 0;  // after begin_ns: the step before is not over
   int64_t behind_ns = 0;  // after end_ns: the device is not done
-  DeviceTimes device = {};
+  TimesByDevice devices = {};
   bool is_unfinished = false;    // had not ended when recording ended
   int32_t run = 0;               // of a side of several
   int64_t processor_ns = kNone;  // of its thread; kNone: not recorded
@@ -153,7 +154,7 @@ struct Side {
   std::vector<std::string> names;
   std::vector<std::string> stacks;
   std::vector<Window> steps;  // all of the trace, by begin
-  DeviceTimes device;         // of a trace without steps
+  TimesByDevice devices;      // of a trace without steps
   Window window;              // that counts
   std::vector<Op> ops;        // by begin
   std::vector<int32_t> roots;

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/strings.h"
 #include "compare/frame/side.h"
 #include "recipes/finding/rules.h"
 #include "recipes/trace/device_view.h"
@@ -48,11 +49,12 @@ void FollowDevice(const TraceData& data, std::vector<Window>& steps) {
   }
 }
 
-void Add(const recipes::StepTraceRow& row, DeviceTimes& times) {
-  times.computing_ns += row.computing_ns;
-  times.communication_ns += row.not_overlapped_ns;
-  times.free_ns += row.free_ns;
-  ++times.devices;
+std::string NameOf(const recipes::DeviceView& view, const recipes::Device& device) {
+  const std::string number = std::to_string(device.device_id);
+  const auto named_alike =
+      std::ranges::count(view.devices, device.device_id, &recipes::Device::device_id);
+  return named_alike == 1 ? number
+                          : base::Concat(number, " of process ", std::to_string(device.pid));
 }
 
 }  // namespace
@@ -72,14 +74,16 @@ void TakeSteps(const TraceData& data, Side& side) {
   if (side.kind != SideKind::kCpu) FollowDevice(data, side.steps);
   const recipes::DeviceView view = recipes::DeviceView::Make(data);
   for (const recipes::Device& device : view.devices) {
+    const std::string name = NameOf(view, device);
     for (const recipes::StepTraceRow& row : device.steps) {
       const auto step = std::ranges::find(side.steps, row.step_id, [](const Window& one) {
         return std::optional<int64_t>(one.step_id);
       });
+      const DeviceTimes times = {row.computing_ns, row.not_overlapped_ns, row.free_ns};
       if (step != side.steps.end()) {
-        Add(row, step->device);
+        step->devices[name] = times;
       } else if (!row.step_id) {
-        Add(row, side.device);
+        side.devices[name] = times;
       }
     }
   }

@@ -66,7 +66,7 @@ std::string StagesHtml(const Judgement& judgement) {
                                "99 % interval", "verdict"}) +
                      "<tbody>";
   for (const Stage& stage : judgement.stages) {
-    html += Concat("<tr>", HtmlCell(stage.name),
+    html += Concat("<tr>", HtmlCell(NameOf(stage)),
                    TimeCells(stage.base.mean_ms, stage.comparison.mean_ms, stage.low_ms,
                              stage.high_ms, stage.verdict),
                    "</tr>\n");

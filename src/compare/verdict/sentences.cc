@@ -107,27 +107,45 @@ std::string DescribeCalls(const Judgement& judgement, recipes::Language language
   return {};
 }
 
-// Where the device works as long as before, the change of a step is its waiting for the host.
-std::string DescribeWaiting(const Judgement& judgement, recipes::Language language) {
+// Where a device works as long as before, the change of a step is its waiting for the host.
+std::string DescribeWaiting(const Judgement& judgement, const Stage& computing,
+                            recipes::Language language) {
   constexpr double kMost = 0.8;  // of the difference of the step
-  if (judgement.is_host) return {};
-  const Stage* computing = nullptr;
-  double idle_ms[2] = {};  // of base and comparison
+  double idle_ms[2] = {};        // of base and comparison
   for (const Stage& stage : judgement.stages) {
-    if (stage.name == "computing") computing = &stage;
-    if (stage.name != "free" && stage.name != "outside") continue;
+    const bool is_idle = stage.name == "free" || stage.name == "outside";
+    if (!is_idle || stage.device != computing.device) continue;
     idle_ms[0] += stage.base.mean_ms;
     idle_ms[1] += stage.comparison.mean_ms;
   }
   const Stage& step = judgement.stages.front();
-  if (computing == nullptr || step.verdict != Verdict::kChanged) return {};
-  const bool is_same = std::abs(computing->diff_ms) <= kRelevant * computing->base.mean_ms;
+  if (step.verdict != Verdict::kChanged) return {};
+  const bool is_same = std::abs(computing.diff_ms) <= kRelevant * computing.base.mean_ms;
   if (!is_same || (idle_ms[1] - idle_ms[0]) / step.diff_ms < kMost) return {};
   return recipes::FilledText(
-             "compare.waiting",
-             {Fixed(computing->comparison.mean_ms, 3), Fixed(idle_ms[1], 3), Fixed(idle_ms[0], 3)},
-             language) +
-         "\n";
+      "compare.waiting",
+      {Fixed(computing.comparison.mean_ms, 3), Fixed(idle_ms[1], 3), Fixed(idle_ms[0], 3)},
+      language);
+}
+
+// Each device by itself, of several by its number.
+std::string DescribeDevices(const Judgement& judgement, recipes::Language language) {
+  if (judgement.is_host) return {};
+  std::string text;
+  for (const Stage& stage : judgement.stages) {
+    if (stage.name != "computing") continue;
+    std::string sentence = DescribeWaiting(judgement, stage, language);
+    if (stage.device.empty()) return sentence.empty() ? sentence : sentence + "\n";
+    if (sentence.empty() && stage.verdict == Verdict::kChanged) {
+      sentence = recipes::FilledText("compare.computing",
+                                     {Fixed(stage.comparison.mean_ms, 3),
+                                      Fixed(stage.base.mean_ms, 3), Signed(stage.DiffPercent(), 1)},
+                                     language);
+    }
+    if (sentence.empty()) continue;
+    text += recipes::FilledText("compare.device", {stage.device, sentence}, language) + "\n";
+  }
+  return text;
 }
 
 // What of the difference is the machine's: waiting for a processor that other programs had.
@@ -203,7 +221,7 @@ std::string SentencesOf(const Judgement& judgement, recipes::Language language) 
                     Signed(step.DiffPercent(), 1), std::to_string(step.comparison.steps),
                     std::to_string(step.base.steps), Fixed(step.rank_tail, 3)});
   text += DescribeMachine(judgement, language);
-  text += DescribeWaiting(judgement, language);
+  text += DescribeDevices(judgement, language);
   const std::string work = ListOf(judgement, true, language);
   const std::string all = ListOf(judgement, false, language);
   if (!work.empty()) text += sentence("compare.work", {work});
@@ -256,9 +274,13 @@ double MachineMs(const Judgement& judgement, const Stage& stage) {
   const Cause* machine = MachineOf(judgement);
   if (machine == nullptr || machine->DiffMs() <= 0 || machine->base_ms <= 0) return 0;
   const double share = machine->DiffMs() / machine->base_ms;
-  if (judgement.is_host) return share * stage.base.mean_ms;
-  const bool computes = stage.name == "step" || stage.name == "computing";
-  return computes ? share * judgement.stages[1].base.mean_ms : 0;
+  if (judgement.is_host || stage.name == "computing") return share * stage.base.mean_ms;
+  if (stage.name != "step") return 0;
+  double longest_ms = 0;  // of the devices, which compute at the same time
+  for (const Stage& one : judgement.stages) {
+    if (one.name == "computing") longest_ms = std::max(longest_ms, one.base.mean_ms);
+  }
+  return share * longest_ms;
 }
 
 double LimitMs(const FailCondition& condition, double base_ms) {
@@ -302,7 +324,42 @@ FailCheck CheckMachine(const FailCondition& condition, const Judgement& judgemen
           .spared = {}};
 }
 
+FailCheck CheckStage(const FailCondition& condition, const Judgement& judgement,
+                     const Stage& stage) {
+  const double limit_ms = LimitMs(condition, stage.base.mean_ms);
+  if (stage.low_ms <= limit_ms || stage.verdict == Verdict::kTooNoisy) return {};
+  const std::string takes = Concat("the stage ", NameOf(stage), " takes ", Signed(stage.diff_ms, 3),
+                                   " ms a step (", Signed(stage.DiffPercent(), 1), " %)");
+  const double low_ms = ProgramLowMs(judgement, stage);
+  if (low_ms <= limit_ms) {
+    return {.failed = {},
+            .spared = Concat(takes, ", ", Signed(stage.low_ms - low_ms, 3),
+                             " ms of it because all work takes longer or waits for a processor "
+                             "(clock or load of the machine), not because the program changed: "
+                             "--fail-if 'machine > ",
+                             Fixed(condition.limit, 1), condition.is_percent ? "%" : "ms",
+                             "' fails on that")};
+  }
+  // One run that is slower as a whole names nothing, or too little.
+  if (judgement.knows_processors && !judgement.AreRunsSamples() && NamedMs(judgement) <= limit_ms) {
+    return {.failed = {},
+            .spared = Concat(takes, ", but what the program does otherwise or longer adds ",
+                             Signed(NamedMs(judgement), 3),
+                             " ms beyond noise: runs of one program differ by more on a busy "
+                             "machine, name several runs a side")};
+  }
+  return {.failed = Concat(takes, ", at least ", Signed(low_ms, 3),
+                           " ms of it in the program and beyond noise: more than the limit of ",
+                           Fixed(limit_ms, 3), " ms"),
+          .spared = {}};
+}
+
 }  // namespace
+
+std::string NameOf(const Stage& stage) {
+  return stage.device.empty() ? std::string(stage.name)
+                              : Concat(stage.name, " of device ", stage.device);
+}
 
 Result<FailCheck> CheckFail(const FailCondition& condition, const Judgement& judgement) {
   const Stage& step = judgement.stages.front();
@@ -312,40 +369,18 @@ Result<FailCheck> CheckFail(const FailCondition& condition, const Judgement& jud
         "are ", std::to_string(step.comparison.steps), " and ", std::to_string(step.base.steps)));
   }
   if (condition.stage == "machine") return CheckMachine(condition, judgement);
-  const auto stage = std::find_if(judgement.stages.begin(), judgement.stages.end(),
-                                  [&](const Stage& one) { return one.name == condition.stage; });
-  if (stage == judgement.stages.end()) {
-    return base::FailedPreconditionError(
-        "--fail-if 'program > ...' needs the use of processors on both sides, which Sonde records");
+  bool is_known = false;
+  FailCheck check;
+  for (const Stage& stage : judgement.stages) {
+    if (stage.name != condition.stage) continue;
+    is_known = true;
+    FailCheck of_stage = CheckStage(condition, judgement, stage);
+    if (!of_stage.failed.empty()) return of_stage;
+    if (check.spared.empty()) check = std::move(of_stage);
   }
-  const double limit_ms = LimitMs(condition, stage->base.mean_ms);
-  if (stage->low_ms <= limit_ms || stage->verdict == Verdict::kTooNoisy) return FailCheck();
-  const std::string takes = Concat("the stage ", stage->name, " takes ", Signed(stage->diff_ms, 3),
-                                   " ms a step (", Signed(stage->DiffPercent(), 1), " %)");
-  const double low_ms = ProgramLowMs(judgement, *stage);
-  if (low_ms <= limit_ms) {
-    return FailCheck{.failed = {},
-                     .spared = Concat(takes, ", ", Signed(stage->low_ms - low_ms, 3),
-                                      " ms of it because all work takes longer or waits for a "
-                                      "processor (clock or load of the machine), not because the "
-                                      "program changed: --fail-if 'machine > ",
-                                      Fixed(condition.limit, 1), condition.is_percent ? "%" : "ms",
-                                      "' fails on that")};
-  }
-  // One run that is slower as a whole names nothing, or too little.
-  if (judgement.knows_processors && !judgement.AreRunsSamples() && NamedMs(judgement) <= limit_ms) {
-    return FailCheck{
-        .failed = {},
-        .spared = Concat(takes, ", but what the program does otherwise or longer adds ",
-                         Signed(NamedMs(judgement), 3),
-                         " ms beyond noise: runs of one program differ by more on a "
-                         "busy machine, name several runs a side")};
-  }
-  return FailCheck{
-      .failed = Concat(takes, ", at least ", Signed(low_ms, 3),
-                       " ms of it in the program and beyond noise: more than the limit of ",
-                       Fixed(limit_ms, 3), " ms"),
-      .spared = {}};
+  if (is_known || condition.stage != "program") return check;
+  return base::FailedPreconditionError(
+      "--fail-if 'program > ...' needs the use of processors on both sides, which Sonde records");
 }
 
 }  // namespace sonde::compare

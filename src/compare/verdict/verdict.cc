@@ -1,7 +1,9 @@
 #include "compare/verdict/verdict.h"
 
 #include <algorithm>
+#include <initializer_list>
 #include <iterator>
+#include <set>
 #include <span>
 #include <utility>
 
@@ -25,16 +27,13 @@ int64_t NsIn(const std::vector<Interval>& intervals, const Window& window) {
   return sum_ns;
 }
 
-// Of the step's devices in the mean; where the rows do not know them, what lies in the step: then
-// all that is left is free.
-DeviceTimes DeviceTimesOf(const Busy& busy, const Window& window) {
-  DeviceTimes times = window.device;
-  if (times.devices > 0) {
-    times.computing_ns /= times.devices;
-    times.communication_ns /= times.devices;
-    times.free_ns /= times.devices;
-    return times;
-  }
+// Of the device of that name, or of the only one; where the rows know none, what lies in the step:
+// then all that is left is free.
+DeviceTimes DeviceTimesOf(const Busy& busy, const Window& window, const std::string& device) {
+  const auto named = device.empty() ? window.devices.begin() : window.devices.find(device);
+  if (named != window.devices.end()) return named->second;
+  DeviceTimes times;
+  if (!device.empty()) return times;
   times.computing_ns = NsIn(busy.computing, window);
   times.communication_ns = NsIn(busy.communication, window);
   times.free_ns = window.OverNs() - window.FromNs() - times.computing_ns - times.communication_ns;
@@ -43,27 +42,23 @@ DeviceTimes DeviceTimesOf(const Busy& busy, const Window& window) {
 
 struct StepTimes {
   std::vector<double> step_ms;
-  std::vector<double> computing_ms;
-  std::vector<double> communication_ms;
-  std::vector<double> free_ms;
-  std::vector<double> outside_ms;
   std::vector<double> program_ms;
   std::vector<double> processor_ms;
   bool knows_processors = true;
 };
 
-StepTimes TimesOf(const Side& side, const Steps& steps) {
+// Of a device, its steps as those of StepTimes.
+struct StagesOfDevice {
+  std::vector<double> computing_ms;
+  std::vector<double> communication_ms;
+  std::vector<double> free_ms;
+  std::vector<double> outside_ms;
+};
+
+StepTimes TimesOf(const std::vector<Window>& steps) {
   StepTimes times;
-  const Busy busy = BusyOf(side);
-  for (const Window& window : steps.windows) {
-    const int64_t step_ns = window.OverNs() - window.FromNs();
-    const DeviceTimes device = DeviceTimesOf(busy, window);
-    times.step_ms.push_back(Ms(step_ns));
-    times.computing_ms.push_back(Ms(device.computing_ns));
-    times.communication_ms.push_back(Ms(device.communication_ns));
-    times.free_ms.push_back(Ms(device.free_ns));
-    times.outside_ms.push_back(Ms(std::max<int64_t>(
-        step_ns - device.computing_ns - device.communication_ns - device.free_ns, 0)));
+  for (const Window& window : steps) {
+    times.step_ms.push_back(Ms(window.OverNs() - window.FromNs()));
     times.program_ms.push_back(times.step_ms.back() - Ms(window.unserved_ns));
     times.processor_ms.push_back(Ms(std::max<int64_t>(window.processor_ns, 0)));
     times.knows_processors = times.knows_processors && window.processor_ns >= 0;
@@ -71,13 +66,90 @@ StepTimes TimesOf(const Side& side, const Steps& steps) {
   return times;
 }
 
-StepTimes ByRun(StepTimes times, const std::vector<Window>& windows) {
-  for (auto* list : {&times.step_ms, &times.computing_ms, &times.communication_ms, &times.free_ms,
-                     &times.outside_ms, &times.program_ms, &times.processor_ms}) {
-    *list = MeansByRun(*list, windows);
+StagesOfDevice StagesOf(const Busy& busy, const std::vector<Window>& steps,
+                        const std::string& name) {
+  StagesOfDevice stages;
+  for (const Window& window : steps) {
+    const DeviceTimes device = DeviceTimesOf(busy, window, name);
+    const int64_t outside_ns = window.OverNs() - window.FromNs() - device.computing_ns -
+                               device.communication_ns - device.free_ns;
+    stages.computing_ms.push_back(Ms(device.computing_ns));
+    stages.communication_ms.push_back(Ms(device.communication_ns));
+    stages.free_ms.push_back(Ms(device.free_ns));
+    stages.outside_ms.push_back(Ms(std::max<int64_t>(outside_ns, 0)));
   }
-  return times;
+  return stages;
 }
+
+void MakeMeansByRun(const std::vector<Window>& windows,
+                    std::initializer_list<std::vector<double>*> lists) {
+  for (std::vector<double>* list : lists) *list = MeansByRun(*list, windows);
+}
+
+std::set<std::string> DevicesIn(const std::vector<Window>& steps) {
+  std::set<std::string> names;
+  for (const Window& step : steps) {
+    for (const auto& [name, times] : step.devices) names.insert(name);
+  }
+  return names;
+}
+
+// What all devices communicate alone: the parts of causes are sums over devices, too.
+void AddTo(std::vector<double>& sums, const std::vector<double>& values) {
+  sums.resize(values.size());
+  for (size_t i = 0; i < values.size(); ++i) sums[i] += values[i];
+}
+
+// The stages of each device that both sides have, by name; of one device on each side, whatever
+// its number. What only one side has is named.
+class DeviceStages {
+ public:
+  DeviceStages(const Side& base, const Steps& base_steps, const Side& comparison,
+               const Steps& comparison_steps)
+      : sides_{&base, &comparison}, steps_{&base_steps.windows, &comparison_steps.windows} {}
+
+  void Judge(Judgement& judgement) {
+    const Busy busy[] = {BusyOf(*sides_[0]), BusyOf(*sides_[1])};
+    for (const std::string& name : Names(judgement)) {
+      StagesOfDevice of[] = {StagesOf(busy[0], *steps_[0], name),
+                             StagesOf(busy[1], *steps_[1], name)};
+      for (size_t i = 0; i < std::size(of); ++i) {
+        if (judgement.AreRunsSamples()) {
+          MakeMeansByRun(*steps_[i], {&of[i].computing_ms, &of[i].communication_ms, &of[i].free_ms,
+                                      &of[i].outside_ms});
+        }
+        AddTo(communication_ms_[i], of[i].communication_ms);
+      }
+      const auto add = [&](std::string_view stage, std::vector<double> StagesOfDevice::* times) {
+        judgement.stages.push_back(JudgeStage(stage, of[0].*times, of[1].*times));
+        judgement.stages.back().device = name;
+      };
+      add("computing", &StagesOfDevice::computing_ms);
+      add("communication", &StagesOfDevice::communication_ms);
+      add("free", &StagesOfDevice::free_ms);
+      add("outside", &StagesOfDevice::outside_ms);
+    }
+  }
+
+  const std::vector<double>& communication_ms(size_t side) const { return communication_ms_[side]; }
+
+ private:
+  std::vector<std::string> Names(Judgement& judgement) const {
+    const std::set<std::string> names[] = {DevicesIn(*steps_[0]), DevicesIn(*steps_[1])};
+    if (names[0].size() <= 1 && names[1].size() <= 1) return {""};
+    std::vector<std::string> both;
+    std::ranges::set_intersection(names[0], names[1], std::back_inserter(both));
+    for (size_t i = 0; i < std::size(names); ++i) {
+      std::ranges::set_difference(names[i], names[1 - i],
+                                  std::back_inserter(judgement.lone_devices[i]));
+    }
+    return both;
+  }
+
+  const Side* sides_[2];
+  const std::vector<Window>* steps_[2];
+  std::vector<double> communication_ms_[2];
+};
 
 Works ByRun(Works works, const std::vector<Window>& base, const std::vector<Window>& comparison) {
   for (Part& part : works.parts) {
@@ -93,7 +165,7 @@ Works ByRun(Works works, const std::vector<Window>& base, const std::vector<Wind
 }
 
 Window WholeTrace(const Side& side) {
-  Window all{.begin_ns = side.first_ns, .end_ns = side.last_ns, .device = side.device};
+  Window all{.begin_ns = side.first_ns, .end_ns = side.last_ns, .devices = side.devices};
   if (!side.ops.empty()) all.begin_ns = std::min(all.begin_ns, side.ops.front().begin_ns);
   for (const Op& op : side.ops) all.end_ns = std::max(all.end_ns, op.end_ns);
   return all;
@@ -179,17 +251,15 @@ Judgement Judge(const Side& base, const Side& comparison, const BothTrees& trees
   const Steps comparison_steps = StepsOf(comparison);
   judgement.runs[0] = base.runs;
   judgement.runs[1] = comparison.runs;
-  StepTimes a = TimesOf(base, base_steps);
-  StepTimes b = TimesOf(comparison, comparison_steps);
+  StepTimes a = TimesOf(base_steps.windows);
+  StepTimes b = TimesOf(comparison_steps.windows);
   if (judgement.AreRunsSamples()) {
-    a = ByRun(std::move(a), base_steps.windows);
-    b = ByRun(std::move(b), comparison_steps.windows);
+    MakeMeansByRun(base_steps.windows, {&a.step_ms, &a.program_ms, &a.processor_ms});
+    MakeMeansByRun(comparison_steps.windows, {&b.step_ms, &b.program_ms, &b.processor_ms});
   }
-  judgement.stages = {JudgeStage("step", a.step_ms, b.step_ms),
-                      JudgeStage("computing", a.computing_ms, b.computing_ms),
-                      JudgeStage("communication", a.communication_ms, b.communication_ms),
-                      JudgeStage("free", a.free_ms, b.free_ms),
-                      JudgeStage("outside", a.outside_ms, b.outside_ms)};
+  judgement.stages = {JudgeStage("step", a.step_ms, b.step_ms)};
+  DeviceStages devices(base, base_steps, comparison, comparison_steps);
+  devices.Judge(judgement);
   judgement.knows_processors = a.knows_processors && b.knows_processors;
   if (judgement.knows_processors) {
     judgement.stages.push_back(JudgeStage("program", a.program_ms, b.program_ms));
@@ -206,7 +276,8 @@ Judgement Judge(const Side& base, const Side& comparison, const BothTrees& trees
   }
   const bool is_host = judgement.is_host =
       base.kind == SideKind::kCpu && comparison.kind == SideKind::kCpu;
-  judgement.causes = FindCauses(works, is_host, a.communication_ms, b.communication_ms);
+  judgement.causes =
+      FindCauses(works, is_host, devices.communication_ms(0), devices.communication_ms(1));
   judgement.requests = CompareRequests(base, comparison);
   judgement.tail = CompareTails(base, comparison);
   judgement.memory = ComparePeaks(base, comparison);

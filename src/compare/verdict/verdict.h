@@ -47,6 +47,7 @@ struct Stage {
   // step, computing, communication, free, outside (before the first and behind the last work of the
   // device), program
   std::string_view name;
+  std::string device;  // of several, else ""
   Spread base;
   Spread comparison;
   double diff_ms = 0;
@@ -56,6 +57,7 @@ struct Stage {
   Verdict verdict = Verdict::kOneStep;
   double DiffPercent() const { return base.mean_ms > 0 ? 100 * diff_ms / base.mean_ms : 0; }
 };
+std::string NameOf(const Stage& stage);  // "computing", "computing of device 1"
 
 inline constexpr double kRelevantTime = 0.05;    // of a cause's base: less is what runs differ by
 inline constexpr double kRelevantOfStep = 0.01;  // of a step
@@ -160,9 +162,10 @@ struct Judgement {
   int64_t unfinished[2] = {};
   int64_t fragments[2] = {};
   int64_t runs[2] = {1, 1};
-  bool knows_processors = false;  // the last stage is "program"
-  double processor_ms[2] = {};    // of the step's thread, a step
-  double unserved_ms[2] = {};     // other programs had the processor, a step
+  std::vector<std::string> lone_devices[2];  // that the other side lacks
+  bool knows_processors = false;             // the last stage is "program"
+  double processor_ms[2] = {};               // of the step's thread, a step
+  double unserved_ms[2] = {};                // other programs had the processor, a step
   bool AreRunsSamples() const { return runs[0] > 1 && runs[1] > 1; }
 };
 

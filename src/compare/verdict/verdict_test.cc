@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "base/strings.h"
 
 namespace sonde::compare {
@@ -178,6 +180,57 @@ TEST(VerdictTest, WorkOfBothSidesIsAligned) {
   const std::vector<Planted> other = {{"MatMul", "mm", "8", 900'000, 1},
                                       {"Cast", "c", "8", 200'000, 1}};
   EXPECT_NEAR(Judge(SideWith(base), SideWith(other)).aligned_share, 0.9, 1e-9);
+}
+
+// Four steps of 10 ms, in which each device computes for so long.
+Side WithDevices(const std::vector<std::pair<const char*, int64_t>>& computing_ms) {
+  Side side;
+  side.kind = SideKind::kGpu;
+  for (int64_t i = 0; i < 4; ++i) {
+    Window step{.step_id = i, .begin_ns = i * 10'000'000, .end_ns = (i + 1) * 10'000'000};
+    for (const auto& [device, ms] : computing_ms) {
+      step.devices[device] = {.computing_ns = ms * 1'000'000 + i * 1000, .free_ns = 1'000'000};
+    }
+    side.steps.push_back(step);
+  }
+  return side;
+}
+
+const Stage* StageOf(const Judgement& judgement, std::string_view name) {
+  const auto found =
+      std::ranges::find(judgement.stages, name, [](const Stage& stage) { return NameOf(stage); });
+  return found == judgement.stages.end() ? nullptr : &*found;
+}
+
+// Not the mean, which is the time of none of them.
+TEST(VerdictTest, EachDeviceHasItsStages) {
+  const Judgement judgement =
+      Judge(WithDevices({{"0", 2}, {"1", 4}}), WithDevices({{"0", 2}, {"1", 6}}));
+  EXPECT_EQ(StageOf(judgement, "computing"), nullptr);
+  const Stage* first = StageOf(judgement, "computing of device 0");
+  const Stage* second = StageOf(judgement, "computing of device 1");
+  ASSERT_TRUE(first != nullptr && second != nullptr);
+  EXPECT_EQ(first->verdict, Verdict::kUnchanged);
+  EXPECT_EQ(second->verdict, Verdict::kChanged);
+  EXPECT_NEAR(second->base.mean_ms, 4.0015, 1e-9);
+  const auto check = CheckFail(*ParseFailCondition("computing > 20%"), judgement);
+  EXPECT_NE(check->failed.find("computing of device 1 takes"), std::string::npos) << check->failed;
+  EXPECT_NE(SentencesOf(judgement).find("device 1: computing takes 6.002 ms a step, 4.002 ms"),
+            std::string::npos)
+      << SentencesOf(judgement);
+}
+
+TEST(VerdictTest, DevicesOfOneSideHaveNoStages) {
+  const Judgement some = Judge(WithDevices({{"0", 2}, {"1", 4}}), WithDevices({{"1", 4}}));
+  EXPECT_EQ(some.lone_devices[0], std::vector<std::string>{"0"});
+  EXPECT_EQ(StageOf(some, "computing of device 0"), nullptr);
+  EXPECT_NE(StageOf(some, "computing of device 1"), nullptr);
+  const Judgement none = Judge(WithDevices({{"0", 2}, {"1", 4}}), WithDevices({{"5", 4}}));
+  EXPECT_EQ(none.stages.size(), 1U);
+  EXPECT_EQ(none.lone_devices[0].size() + none.lone_devices[1].size(), 3U);
+  // One on each side is the same one, wherever the program ran.
+  const Judgement moved = Judge(WithDevices({{"3", 2}}), WithDevices({{"5", 2}}));
+  EXPECT_NE(StageOf(moved, "computing"), nullptr);
 }
 
 }  // namespace

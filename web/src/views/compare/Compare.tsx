@@ -42,7 +42,9 @@ function Stages({ table, word }: { table: Table; word: Word }) {
   const at = (name: string) => columnOf(table, name);
   const columns: GridColumn[] = [{ name: t("compare.stage"), kind: "text", width: 160 }, ...useTimes()];
   const rows = table.rows.map((row) => [
-    word(row[at("stage")]),
+    row[at("device")]
+      ? `${word(row[at("stage")])} · ${t("lane.device", String(row[at("device")]))}`
+      : word(row[at("stage")]),
     row[at("base_mean_ns")] ?? null,
     row[at("comparison_mean_ns")] ?? null,
     row[at("diff_ns")] ?? null,
