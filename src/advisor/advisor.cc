@@ -14,6 +14,7 @@
 #include "job/failures.h"
 #include "job/job.h"
 #include "job/results.h"
+#include "recipes/finding/finding.h"
 
 namespace sonde::advisor {
 namespace {
@@ -270,6 +271,20 @@ class Adviser {
     return {};
   }
 
+  // Figures of a device whose work is missing are bounds.
+  Status ReportLostWork(const std::string& path, const store::JointStore& store) {
+    SONDE_ASSIGN_OR_RETURN(const store::ResultTable lost,
+                           store.Query("SELECT (total - covered)::VARCHAR, total::VARCHAR FROM "
+                                       "coverage WHERE what = 'launches' AND "
+                                       "covered > 0 AND share_percent < 99"));
+    if (lost.rows() == 0) return {};
+    report_.notices.push_back(
+        Concat("'", path, "': ",
+               recipes::FilledText("coverage.launches", {"", lost.Text(0, 0), lost.Text(1, 0)},
+                                   recipes::Language::kEnglish)));
+    return {};
+  }
+
   Status AskTrace(const Asked& asked) {
     job::Job alone;
     alone.traces = {asked.trace};
@@ -287,6 +302,9 @@ class Adviser {
     SONDE_RETURN_IF_ERROR(ReportIssues(asked.trace.source.path, *opened.store));
     TraceFacts facts = FactsOf(asked.trace);
     for (std::string& notice : facts.notices) report_.notices.push_back(std::move(notice));
+    if (facts.values["is_other"] == Value(int64_t{1})) {
+      SONDE_RETURN_IF_ERROR(ReportLostWork(asked.trace.source.path, *opened.store));
+    }
     Question question;
     question.store = opened.store.get();
     question.values = std::move(facts.values);

@@ -122,15 +122,47 @@ def of_overall(advised: dict, row: str) -> list[float] | None:
 def of_compare(asked: corpus.Asked, stage: str) -> list[float] | None:
     """A time of a step; none where warm-up and fragments are left out, since others count all.
 
-    Of several devices it is the mean, which is none of theirs.
+    "steps" is how many of them count.
     """
+    stages = asked.compared.get("stages", [])
+    if stage == "steps":
+        return [float(stages[0]["base_steps"])] if has_steps(asked) and stages else None
     if any("left out" in notice for notice in asked.compared.get("notices", [])):
         return None
-    statement = "SELECT count(DISTINCT (process_id, device_id)) AS n FROM step_trace"
-    if asked.rows(statement)[0]["n"] != 1:
+    return [one["base_ms"] for one in stages if one["stage"] == stage] or None
+
+
+def has_steps(asked: corpus.Asked) -> bool:
+    """Whether the trace has any: else `compare` takes all of it for one."""
+    return not any("has no steps" in notice for notice in asked.compared.get("notices", []))
+
+
+def of_mode(asked: corpus.Asked, statement: str) -> list[float] | None:
+    """First cells of a table of a cluster mode; none of a trace alone, or where no rank has it."""
+    if len(asked.ranks) < 2:
         return None
-    stages = [one for one in asked.compared.get("stages", []) if one["stage"] == stage]
-    return [one["base_ms"] for one in stages] or None
+    try:
+        return of_statement(asked, statement)
+    except AssertionError as error:
+        if "no rank holds" in str(error):
+            return None
+        raise
+
+
+def of_copies(summary: str) -> list[float] | None:
+    """The sum of the copies by direction."""
+    times = []
+    for line in summary.partition("Copies by direction")[2].splitlines()[2:]:
+        if not line.startswith("  "):
+            break
+        times.append(float(line.split()[-1]))
+    return [sum(times)] if times else None
+
+
+def of_share(summary: str, what: str) -> list[float] | None:
+    """A share of what a summary speaks for."""
+    found = re.search(rf"{what} (\d+\.\d)%", summary)
+    return [float(found[1])] if found else None
 
 
 def answer_of(source: Source, asked: corpus.Asked, page: corpus.Page) -> list[float] | None:
@@ -144,6 +176,12 @@ def answer_of(source: Source, asked: corpus.Asked, page: corpus.Page) -> list[fl
         found = of_operators(asked.summary, rest)
     elif kind == "lost":
         found = of_lost(asked.summary)
+    elif kind == "mode":
+        found = of_mode(asked, rest)
+    elif kind == "copies":
+        found = of_copies(asked.summary)
+    elif kind == "covered":
+        found = None if asked.is_job else of_share(asked.summary, rest)
     elif kind == "cluster":
         found = of_cluster(asked, rest)
     elif kind == "compare":

@@ -16,7 +16,7 @@ TIMES = (
     "stage_ns", "bubble_ns", "copying_ns", "idle_ns",
 )  # fmt: skip
 # What these gain is idle time of the device, whatever time they name.
-WAITS = {"device_waits", "small_kernels"}
+WAITS = {"device_waits", "small_kernels", "host_synchronisation"}
 ROUNDING_US = 1.0
 
 

@@ -119,7 +119,9 @@ def test_no_long_gap_lies_in_the_steps(advice):
     for i in range(100):
         made.device("small", (10 + 0.2 * i) * MS, 100, "cudaLaunchKernel", (10 + 0.2 * i) * MS, 5)
     found = advice(made)["device_waits"]
-    assert "the host was in (many things, or nothing recorded) (0 % of" in found["description"]
+    assert (
+        "what the host did meanwhile was many things, or was not recorded." in found["description"]
+    )
     assert found["slice"] is None
 
 
@@ -145,6 +147,32 @@ def test_pageable_copies(advice):
     # The device had work all the while: waiting less gains nothing there.
     assert found["gain(us)"] == 0
     assert "pageable_copies" not in advice(copying(5000, "Memcpy HtoD (Pinned -> Device)"))
+
+
+def synchronising(idle_us, reads=0):
+    """Five waits of 2 ms, each until the device is done; it then idles for so long."""
+    made = Made()
+    steps(made)
+    for i in range(5):
+        begin = (10 + 4 * i) * MS
+        made.device("gemm", begin, 2 * MS, "cudaLaunchKernel", begin, 5)
+        made.host("cudaDeviceSynchronize", begin + 10, 2 * MS, "cuda_runtime")
+        made.device("gemm", begin + 2 * MS + idle_us, 2 * MS - idle_us, "cudaLaunchKernel",
+                    begin + 2.1 * MS, 5)  # fmt: skip
+    for i in range(reads):
+        made.host("aten::item", (10 + i) * MS, 1)
+    return made
+
+
+def test_waits_cost_what_the_device_idles_behind_them(advice):
+    """A device that always has work loses nothing by a host that waits for it."""
+    assert "host_synchronisation" not in advice(synchronising(0))
+    found = advice(synchronising(1000, reads=3))["host_synchronisation"]
+    assert (found["occurrences"], found["gain(us)"]) == (5, 5000)
+    assert "3 operators read a value" in found["description"]
+    assert (
+        "operators read" not in advice(synchronising(1000))["host_synchronisation"]["description"]
+    )
 
 
 def test_both_languages(advice):

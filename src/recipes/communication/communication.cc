@@ -151,6 +151,7 @@ namespace {
   C(step_id, Opt, "", KeyOf("step"), "step that holds its begin; NULL: the trace has no steps") \
   C(name, Text, "", KeyOf("communication"), "of the operation, with its number in its group")   \
   C(group_name, Text, "", KeyOf("communicator"), "communicator")                                \
+  C(kind, Text, "", KeyOf("communication_kind"), "allReduce, allGather, send, ...")             \
   C(elapse_ns, Int, "ns", kLess, "from begin to end")                                           \
   C(transit_ns, Int, "ns", kLess, "transferring; all of it where the parts are not known")      \
   C(wait_ns, Int, "ns", kLess, "waiting for other ranks")                                       \
@@ -170,6 +171,7 @@ void RunCommunication(const DeviceView& view, store::RowSink& rows) {
       CommunicationRecord{step.step_id.value_or(-1),
                           shown.name,
                           shown.group_name,
+                          HcomKind(view.data->Name(op.op_type)),
                           row.times.elapse_ns,
                           row.times.transit_ns,
                           row.times.wait_ns,

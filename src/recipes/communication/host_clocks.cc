@@ -218,8 +218,10 @@ std::string HostOf(const TraceData& data) {
 
 std::string DescribeClock(std::string_view host, std::string_view ranks, int64_t ahead_ns,
                           std::string_view first_host) {
-  return base::Concat("the clock of ", host, " (rank ", ranks, ") is ",
-                      base::FormatDuration(std::abs(ahead_ns)),
+  // Of a rank whose host is not known that stands for it.
+  const bool is_host = host != base::Concat("rank ", ranks);
+  return base::Concat("the clock of ", host, is_host ? base::Concat(" (rank ", ranks, ")") : "",
+                      " is ", base::FormatDuration(std::abs(ahead_ns)),
                       ahead_ns > 0 ? " ahead of" : " behind", " that of ", first_host);
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "recipes/launch/launch.h"
+#include "recipes/meaning/meaning.h"
 #include "recipes/recipe.h"
 
 namespace sonde::recipes {
@@ -38,19 +39,23 @@ void AddTasks(const TraceData& data, CoverageRows& rows) {
   int64_t all_ns = 0;
   int64_t in_steps_ns = 0;
   int64_t launched = 0;
-  int64_t kernels = 0;
+  int64_t work = 0;
+  const std::vector<Work> meanings = MeaningsOf(data);
   for (size_t i = 0; i < data.tasks.size(); ++i) {
     const store::DeviceTaskRow& task = data.tasks[i];
-    // Waits, events and copies of the device's queues are no work of a step.
-    if (data.kinds[static_cast<size_t>(task.kind_id)].core == store::kNone) continue;
-    ++kernels;
+    const auto kind = static_cast<size_t>(task.kind_id);
+    const bool has_core = data.kinds[kind].core != store::kNone;
+    const bool copies = meanings[kind] == Work::kCopy || meanings[kind] == Work::kFill;
+    if (!has_core && !copies) continue;  // waits and events
+    ++work;
+    if (launches.CallOf(i) >= 0) ++launched;
+    if (!has_core) continue;  // what copies alone is no time that a step is busy
     const int64_t dur_ns = std::max<int64_t>(task.dur, 0);
     all_ns += dur_ns;
     if (task.step_id >= 0) in_steps_ns += dur_ns;
-    if (launches.CallOf(i) >= 0) ++launched;
   }
   if (!data.steps.empty()) rows.Add("device_time", in_steps_ns, all_ns);
-  rows.Add("device_tasks", launched, kernels);
+  rows.Add("device_tasks", launched, work);
   const LaunchCounts counts = CountLaunches(data);
   rows.Add("launches", counts.with_work, counts.total);
 }

@@ -43,7 +43,7 @@ function Communication() {
   // A sum leads to its operations below: of all kinds where it is that of a rank.
   const showCalls = (key: string) => {
     const trace = operations.answers.find(({ label }) => label === key)?.trace.id;
-    const filter = by === "rank" ? "" : by === "group" ? equals("group_name", key) : `"${key}"`;
+    const filter = by === "rank" ? "" : equals(by === "group" ? "group_name" : "kind", key);
     const chosen = by === "rank" && trace !== undefined ? { rank: String(trace) } : {};
     store.set({ detail: { ...store.get().detail, "f.communication": filter, ...chosen } });
   };

@@ -11,15 +11,6 @@ export interface Times {
   count: number;
 }
 
-/** "hcom_allReduce__586_0_1" and "c10d::allreduce_" are both "allreduce". */
-export function kindOfOp(name: string): string {
-  const match =
-    /(all_?reduce|all_?gather|reduce_?scatter|all_?to_?all|broadcast|barrier|send|recv|receive|scatter|gather|reduce)/i.exec(
-      name,
-    );
-  return (match?.[1] ?? name).replaceAll("_", "").toLowerCase();
-}
-
 export function sumBy(
   tables: readonly { label: string; table: TableMessage }[],
   by: "group" | "op" | "rank",
@@ -27,9 +18,9 @@ export function sumBy(
   const sums = new Map<string, Times>();
   for (const { label, table } of tables) {
     const at = (name: string) => columnOf(table, name);
-    const [name, group, all, transit, wait, idle, bytes] = [
-      at("name"),
+    const [group, kind, all, transit, wait, idle, bytes] = [
       at("group_name"),
+      at("kind"),
       at("elapse_ns"),
       at("transit_ns"),
       at("wait_ns"),
@@ -37,9 +28,7 @@ export function sumBy(
       at("size_bytes"),
     ] as [number, number, number, number, number, number, number];
     for (const row of table.rows) {
-      // Totals repeat their operations.
-      if (String(row[name]).startsWith("Total")) continue;
-      const key = by === "rank" ? label : by === "group" ? String(row[group]) : kindOfOp(String(row[name]));
+      const key = by === "rank" ? label : String(row[by === "group" ? group : kind]);
       const sum = sums.get(key) ?? { all: 0, transit: 0, wait: 0, idle: 0, bytes: 0, count: 0 };
       sum.all += Number(row[all] ?? 0);
       sum.transit += Number(row[transit] ?? 0);

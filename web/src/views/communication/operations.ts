@@ -11,7 +11,7 @@ export function operationsStatement(trace: number | null): string {
   const [first, on, where] =
     trace === null ? ["", "", ""] : ["o.trace, ", " AND c.trace = o.trace", ` WHERE o.trace = ${trace}`];
   return (
-    `SELECT ${first}o.slice_id, o.name, o.op_type, o.group_name, o.step_id, o.ts, o.dur, ${both}, o.size_bytes, ` +
+    `SELECT ${first}o.slice_id, o.name, c.kind, o.op_type, o.group_name, o.step_id, o.ts, o.dur, ${both}, o.size_bytes, ` +
     `${CASE} AS gb_per_s, o.data_type, o.rank_size, o.peer_rank, o.algorithm FROM communication_op AS o ` +
     `LEFT JOIN communication AS c ON c.slice_id = o.slice_id${on}${where} ORDER BY o.dur DESC`
   );
