@@ -23,4 +23,6 @@ export default tseslint.config(
     },
   },
   { rules: { "@typescript-eslint/no-non-null-assertion": "off", "max-lines": ["error", 500], eqeqeq: "error" } },
+  // Made from src/serve/messages.h, one type for each.
+  { files: ["src/api/messages.ts"], rules: { "max-lines": "off" } },
 );

@@ -94,8 +94,8 @@ def check(path: str) -> None:
     try:
         with open(path, encoding="utf-8") as file:
             content = json.load(file)
-    except (OSError, ValueError) as problem:
-        raise _errors.refuse(f"{VARIABLE}={path} cannot be read: {problem}") from None
+    except (OSError, ValueError) as error:
+        raise _errors.refuse(f"{VARIABLE}={path} cannot be read: {error}") from None
     problem = _problem_of(content)
     if problem is not None:
         raise _errors.refuse(f"{path}: {problem}")
