@@ -5,18 +5,34 @@
 namespace sonde::advisor {
 namespace {
 
+// Five waits each end a kernel in their middle; the next one begins `idle_us` later.
+void PlantWaits(PlantedTrace& trace, int64_t wait_us, int64_t idle_us) {
+  trace.Step(1, 0, 100 * kMs);
+  for (int64_t i = 1; i <= 5; ++i) {
+    trace.Slice("cudaStreamSynchronize", 10 * i * kMs, wait_us * kUs, 0, "cuda_runtime");
+  }
+  int64_t begin = 0;
+  for (int64_t i = 1; i <= 5; ++i) {
+    const int64_t end = 10 * i * kMs + 500 * kUs;
+    trace.Kernel("gemm", begin, end - begin, 0);
+    begin = end + idle_us * kUs;
+  }
+  trace.Kernel("gemm", begin, 100 * kMs - begin, 0);
+}
+
 TEST(Rules, HostSynchronisation) {
-  const auto plant = [](PlantedTrace& trace, int64_t wait_us) {
-    trace.Step(1, 0, 100 * kMs);
-    trace.Kernel("gemm", 0, kMs, 0);
-    for (int64_t i = 0; i < 5; ++i) {
-      trace.Slice("cudaStreamSynchronize", (10 + i) * kMs, wait_us * kUs, 0, "cuda_runtime");
-    }
-  };
+  const auto plant = [](PlantedTrace& trace, int64_t wait_us) { PlantWaits(trace, wait_us, 1500); };
   const Advice advice = CheckWithRows("host_synchronisation", plant, 1000, 999);
   EXPECT_EQ(advice.evidence.total_us, 5000);
+  EXPECT_EQ(advice.evidence.gain_us, 7500);
   EXPECT_EQ(advice.description.substr(0, 53),
             "The host waited 5 times for the device, 5.0 % of the ");
+}
+
+TEST(RulesDoNotFire, WhereTheDeviceHasWorkBehindEachWait) {
+  PlantedTrace trace;
+  PlantWaits(trace, 5000, 900);
+  EXPECT_FALSE(trace.Ask("host_synchronisation").has_value());
 }
 
 TEST(Rules, SmallKernels) {
@@ -106,12 +122,25 @@ TEST(Rules, AliveAtPeak) {
             std::string::npos);
 }
 
+void PlantMemory(PlantedTrace& trace, int64_t reserved_mib, int16_t device_type) {
+  store::MemoryEventRow row;
+  row.ts = 1;
+  row.size_bytes = kMiB;
+  row.total_allocated = 700 * kMiB;
+  row.total_reserved = reserved_mib * kMiB;
+  row.device_type = device_type;
+  trace.Put<store::MemoryEventRow>({row});
+}
+
+TEST(RulesDoNotFire, WhereThePoolIsTheHosts) {
+  PlantedTrace trace;
+  PlantMemory(trace, 2000, 0);
+  EXPECT_FALSE(trace.Ask("fragmentation").has_value());
+}
+
 TEST(Rules, Fragmentation) {
   const auto plant = [](PlantedTrace& trace, int64_t reserved_mib) {
-    trace.Put<store::MemoryEventRow>({{.ts = 1,
-                                       .size_bytes = kMiB,
-                                       .total_allocated = 700 * kMiB,
-                                       .total_reserved = reserved_mib * kMiB}});
+    PlantMemory(trace, reserved_mib, 1);
   };
   EXPECT_NE(CheckWithRows("fragmentation", plant, 1000, 999).description.find("300 of 1000 MiB"),
             std::string::npos);
