@@ -223,9 +223,17 @@ def test_the_plug_in_without_its_switch_changes_nothing(words, watches):
 
 def test_a_dump_of_a_compiled_model_says_what_is_missing(tmp_path, capsys, monkeypatch):
     watched = []
-    monkeypatch.setattr(_graph_complete, "watch", lambda config: watched.append(config.graph))
+
+    def watch(config):
+        watched.append(config.graph)
+        return SimpleNamespace()
+
+    monkeypatch.setattr(_graph_complete, "watch", watch)
     settings = {"task": "statistics", "level": "L0", "dump_path": str(tmp_path)}
-    for more, is_eager in (({}, True), ({}, False), ({"graph": "complete"}, False)):
+    for more, is_eager, graph in (({}, True, None), ({}, False, "boundaries"),
+                                  ({"graph": "complete"}, False, "complete"),
+                                  ({"level": "L1"}, False, None)):  # fmt: skip
+        watched.clear()
         additional = {"dump_config": {**settings, **more}}
         config = SimpleNamespace(
             additional_config=additional, model_config=SimpleNamespace(enforce_eager=is_eager),
@@ -237,11 +245,9 @@ def test_a_dump_of_a_compiled_model_says_what_is_missing(tmp_path, capsys, monke
                 seam.install()
             host.GPUModelRunner(config, "cpu")
         reported = capsys.readouterr().err
-        assert reported.count("start the server with --enforce-eager") == (
-            not is_eager and not more
-        )
-        assert reported.count('or put "graph": "complete" into') == (not is_eager and not more)
-        assert watched == (["complete"] if more else [])
+        assert reported.count("start the server with --enforce-eager") == ("level" in more)
+        assert reported.count('"graph": "complete" in the configuration') == (graph == "boundaries")
+        assert watched == ([] if "level" in more else [graph])
 
 
 def test_graphs_with_statistics_are_compiled_again(tmp_path, monkeypatch):
