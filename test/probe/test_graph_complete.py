@@ -145,7 +145,7 @@ def compare(folder, step):
     [({}, "the level L1"), ({"level": "L1"}, "the level L1"), ({"level": "debug"}, "level debug"),
      ({"level": "L0", "task": "structure"}, "the task structure"),
      ({"level": "L1", "task": "nan_check"}, "the task nan_check"),
-     ({"level": "L0", "graph": "all"}, "should be one of ['complete']")],
+     ({"level": "L0", "graph": "all"}, "should be one of ['complete', 'boundaries']")],
 )  # fmt: skip
 def test_what_compiled_code_cannot_give_is_refused(settings, text):
     content = {"graph": "complete", "dump_path": "dump", **settings}

@@ -37,10 +37,10 @@ def settings(folder, **more):
     return {"task": "statistics", "level": "mix", "dump_path": str(folder / "dump"), **more}
 
 
-def start(python, model, folder, config, environment, options=()):
+def start(python, model, folder, config, environment, options=(), ranks=1):
     additional = ["--additional-config", json.dumps({"dump_config": config})]
-    return Server(python, model, folder / "log", environment=environment, way="path",
-                  options=[*additional, "--no-enable-prefix-caching", *options])  # fmt: skip
+    options = [*additional, "--no-enable-prefix-caching", *options]
+    return Server(python, model, folder / "log", (), ranks, options, environment, "path")
 
 
 @pytest.fixture(scope="module", name="server")
@@ -223,6 +223,8 @@ PARTS = (
     "mlp.act_fn",
     "mlp.down_proj",
 )
+# Their sums over ranks are not found between the kernels; "complete" has them.
+SUMMED = ("self_attn.o_proj", "mlp.down_proj")
 
 
 @pytest.mark.skipif(not IS_THOROUGH, reason="with SONDE_THOROUGH=1: the model is compiled")
@@ -232,8 +234,10 @@ def test_compiled_model_is_dumped_by_its_graph(vllm_python, model, installed, tm
     for name, (option, more) in WAYS.items():
         (tmp_path / name).mkdir()
         config = settings(tmp_path / name, level="L0", **more)
-        options = [option, "--dtype", "float32", "--tensor-parallel-size", ranks]
-        with start(vllm_python, model, tmp_path / name, config, installed, options) as server:
+        options = [option, "--dtype", "float32"]
+        with start(
+            vllm_python, model, tmp_path / name, config, installed, options, ranks
+        ) as server:
             server.ask(PROMPT, 1)
         for rank in range(ranks):
             data = read(tmp_path / name / "dump" / "step0" / f"rank{rank}")["data"]
@@ -243,8 +247,10 @@ def test_compiled_model_is_dumped_by_its_graph(vllm_python, model, installed, tm
         assert len(eager) == MODULES and set(outputs["complete", rank]) == set(eager)
         found = set(outputs["boundaries", rank])
         missing = [f"{layer}.{part}" for layer in range(4) for part in PARTS
-                   if not any(f".layers.{layer}.{part}." in name for name in found)]  # fmt: skip
-        assert found < set(eager) and not missing, sorted(set(eager) - found)
+                   if not (ranks > 1 and part in SUMMED)
+                   and not any(f".layers.{layer}.{part}." in name for name in found)]  # fmt: skip
+        assert found < set(eager), sorted(found - set(eager))
+        assert not missing, missing
         for name in ("complete", "boundaries"):
             check_norms(outputs[name, rank], eager)
 
