@@ -46,7 +46,7 @@ Result<std::map<std::string, std::string>> FilesOfKey(const std::string& folder,
                              SqlText(Concat("/", name)), ") ORDER BY ALL")));
   std::map<std::string, std::string> files;
   for (size_t row = 0; row < found.rows(); ++row) {
-    const std::string table = found.Text(0, row);
+    const std::string& table = found.Text(0, row);
     const std::string file = SqlText(Concat(folder, "/", table, "/", found.Text(1, row)));
     std::string& list = files[table];
     list += Concat(list.empty() ? "read_parquet([" : ", ", file);
