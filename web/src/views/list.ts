@@ -16,7 +16,6 @@ import { sqlView } from "./sql/Sql";
 import { summaryView } from "./summary/Summary";
 import { tablesView } from "./tables/Tables";
 import { timelineView } from "./timeline/Timeline";
-import { valuesView } from "./values/Values";
 
 /** The views, in the order of their tabs. */
 export const views: readonly View[] = [
@@ -34,7 +33,6 @@ export const views: readonly View[] = [
   pipelineView,
   expertsView,
   servingView,
-  valuesView,
   tablesView,
   sqlView,
   liveView,
