@@ -46,6 +46,8 @@ double FactorBetween(const DumpRow& target, const DumpRow& golden) {
   const Operand ours = OperandOf(target);
   const Operand theirs = OperandOf(golden);
   if (!ours.is_finite || !theirs.is_finite || ours.norm == 0 || theirs.norm == 0) return 1;
+  // Of one number, or of many that are the same, every other value is a multiple.
+  if (StatisticOf(golden, kMax) == StatisticOf(golden, kMin)) return 1;
   const double factor = ours.norm / theirs.norm;
   const double rounding = std::max(1e-5, 2 * ours.unit);
   for (const Statistic which : {kMax, kMin, kMean}) {
