@@ -170,7 +170,8 @@ Result<RankMap::Times> RankMap::ReadLake() const {
       Concat(kLakeTimes, run, " GROUP BY ALL) s USING (trace, step_id) WHERE t.run = ", run,
              " AND t.rank >= 0 QUALIFY row_number() OVER (PARTITION BY t.rank, "
              "t.step_id ORDER BY t.computing_ns + t.communication_ns DESC) = 1"));
-  if (!found.ok() && found.status().message().find("step_trace") != std::string::npos) {
+  if (!found.ok() &&
+      found.status().message().find("Table with name step_trace") != std::string::npos) {
     return base::FailedPreconditionError(
         Concat("the lake '", lake_,
                "' has no times of steps (table step_trace), since an older version made it: add "
