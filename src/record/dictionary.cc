@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "record/memory.h"
+#include "sonde/sonde.h"
 
 namespace sonde::record {
 namespace {
@@ -239,8 +240,15 @@ uint64_t Dictionary::bytes_written() {
 void Dictionary::Write(EntryType type, uint32_t id, std::string_view payload) {
   if (file_ == nullptr) return;
   const int result = file_->Append(type, id, {payload});
-  // The file stays attached: it takes the end mark.
-  if (result != 0) write_error_.store(result, std::memory_order_relaxed);
+  if (result != 0) StopAfter(result);
+}
+
+// No record may refer to an entry that is not in the file: the word of the session goes before
+// others can find the number, so nothing is recorded from here on. The drain thread ends the
+// session; the file stays attached, since it takes the end mark.
+void Dictionary::StopAfter(int error) {
+  write_error_.store(error, std::memory_order_seq_cst);  // first, as Recorder::Start reads it last
+  __atomic_store_n(&sonde_features_, 0, __ATOMIC_SEQ_CST);
 }
 
 void Dictionary::WriteTable(const InternTable& table, EntryType type, LiveEntries* live) {

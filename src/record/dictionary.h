@@ -13,8 +13,9 @@
 // left out, and an issue reports it.
 //
 // Threads: any. Known entries are found without a lock; adding and writing are serialised. Errors:
-// a write that fails is remembered (write_error); numbers stay valid. The drain thread checks
-// write_error and stops the session.
+// a write that fails is remembered (write_error) and ends recording at once, as the recorder's word
+// shows (sonde_features_); numbers stay valid. The drain thread checks write_error and stops the
+// session.
 #ifndef SONDE_RECORD_DICTIONARY_H_
 #define SONDE_RECORD_DICTIONARY_H_
 
@@ -95,7 +96,7 @@ class Dictionary {
   }
   uint64_t TakeLostArguments() { return lost_arguments_.exchange(0, std::memory_order_relaxed); }
 
-  int write_error() const { return write_error_.load(std::memory_order_relaxed); }
+  int write_error() const { return write_error_.load(std::memory_order_seq_cst); }
   uint64_t bytes_written();
 
   // Around fork: no thread is inside while the address space is copied. After it the child drops
@@ -107,6 +108,7 @@ class Dictionary {
  private:
   uint32_t FindOrAdd(InternTable* table, capture::EntryType type, std::string_view bytes);
   void Write(capture::EntryType type, uint32_t id, std::string_view payload);
+  void StopAfter(int error);
   void WriteTable(const InternTable& table, capture::EntryType type, LiveEntries* live);
   uint32_t NameLocked(std::string_view text);
   void ApplyFilter(uint32_t domain, std::string_view text);

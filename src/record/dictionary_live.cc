@@ -156,7 +156,7 @@ int Dictionary::Rotate(DictionaryFile* next, uint32_t since_s) {
     }
   }
   const int result = file_->EndBatch();
-  if (result != 0) write_error_.store(result, std::memory_order_relaxed);
+  if (result != 0) StopAfter(result);
   return write_error();
 }
 

@@ -136,6 +136,7 @@ int Recorder::Start(const SessionConfig* config) {
   Notify(SONDE_EVENT_START, session_->config());
   SetState(RecorderState::kRecording);
   SetSessionWord(session_->word());
+  if (dictionary_.write_error() != 0) SetSessionWord(0);  // since it was prepared
   return 0;
 }
 
