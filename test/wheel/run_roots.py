@@ -201,7 +201,7 @@ def try_system(system, wheel, architecture):
     """Prints a line a command; returns how many failed."""
     failed = 0
     with tempfile.TemporaryDirectory() as folder:
-        for name, status, text in use(system, make_root(system, folder, architecture), wheel):
+        for name, status, text in use(make_root(system, folder, architecture), wheel):
             first = text.strip().splitlines()[0] if text.strip() else ""
             outcome = "ok" if status == 0 else f"FAILED ({status})"
             print(f"{system.suite:<10} {name:<9} {outcome:<12} {first}", flush=True)
