@@ -49,12 +49,22 @@ Status WriteRows(const RowSource& table, size_t begin, size_t end, base::AtomicF
   return file->Commit();
 }
 
+// Whether CsvCell leaves it as it is; false also where only CsvCell knows.
+bool IsPlain(std::string_view cell) {
+  static constexpr CharacterSet kSpecial = CharacterSet(",;\"").AndUnprintable();
+  if (cell.empty()) return true;
+  if (kSpecial.IsIn(cell)) return false;
+  const char front = cell.front();
+  if (front == '=' || front == '@' || front == ' ') return false;
+  const bool is_signed = front == '+' || front == '-';
+  return !is_signed || cell.find_first_not_of("0123456789.eE%+-") == std::string_view::npos;
+}
+
 }  // namespace
 
+// Most cells are numbers or names: no text of their own for these.
 void AppendCsvCell(std::string_view cell, std::string* out) {
-  // Most cells are numbers or names: no text of their own for these.
-  static constexpr CharacterSet kSpecial = CharacterSet(",;\"=+-@").AndUnprintable();
-  kSpecial.IsIn(cell) ? out->append(CsvCell(cell)) : out->append(cell);
+  IsPlain(cell) ? out->append(cell) : out->append(CsvCell(cell));
 }
 
 Result<std::vector<std::string>> WriteCsv(const RowSource& table,

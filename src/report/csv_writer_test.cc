@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/test_folder.h"
+#include "report/csv_files.h"
 
 namespace sonde::report {
 namespace {
@@ -52,6 +53,21 @@ TEST(CsvWriter, DefusesTextsThatASpreadsheetWouldRun) {
   csv.RawText("=1+1");
   csv.EndRow();
   EXPECT_EQ(csv.Take(), "\"'=HYPERLINK(\"\"http://x\"\",\"\"y\"\")\",-1.5,'=1+1,a;'=1;-2,=1+1\r\n");
+}
+
+// The short way for plain cells leaves none as it is that has to be changed.
+TEST(CsvWriter, AppendsCellsAsTheyAreWritten) {
+  constexpr std::string_view kLetters = "=+-@ ,;\"1.ea\t\n\x1b\xc2";
+  constexpr size_t kLongest = 4;
+  std::vector<std::string> texts = {""};
+  for (size_t i = 0; i < texts.size(); ++i) {
+    std::string appended;
+    AppendCsvCell(texts[i], &appended);
+    ASSERT_EQ(appended, CsvCell(texts[i])) << texts[i];
+    if (texts[i].size() == kLongest) continue;
+    for (const char letter : kLetters) texts.push_back(texts[i] + letter);
+  }
+  EXPECT_GT(texts.size(), 60'000u);
 }
 
 TEST(CsvWriter, CommandsToATerminalAreShown) {
