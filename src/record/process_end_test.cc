@@ -379,33 +379,31 @@ TEST_F(SessionTest, DiskFull) {
 // A dictionary of many names has filled what was reserved for its end at first.
 // A program with a new name for each record: with a small ring the records fill the disk first, with
 // a large one the names do, while the ring takes more. No record may refer to a name that was lost.
-class DiskFullOfNames : public SessionTest, public testing::WithParamInterface<int> {};
-
-TEST_P(DiskFullOfNames, NoRecordLosesItsName) {
-  const std::string disk = folder_.File("disk");
-  ASSERT_TRUE(base::MakeDirectories(disk).ok());
-  if (mount("tmpfs", disk.c_str(), "tmpfs", 0, "size=3m") != 0) {
-    GTEST_SKIP() << "needs root, to mount";
+TEST_F(SessionTest, DiskFullOfNames) {
+  for (const uint32_t ring_slots : {1024u, 8192u, 32768u}) {
+    const std::string disk = folder_.File("disk" + std::to_string(ring_slots));
+    ASSERT_TRUE(base::MakeDirectories(disk).ok());
+    if (mount("tmpfs", disk.c_str(), "tmpfs", 0, "size=3m") != 0) {
+      GTEST_SKIP() << "needs root, to mount";
+    }
+    EXPECT_EQ(InChild([&] {
+                close(STDERR_FILENO);  // the message
+                open("/dev/null", O_WRONLY);
+                sonde_session_config config = ConfigIn(disk);
+                config.ring_slots = ring_slots;
+                if (sonde_session_start(&config) != 0) _exit(9);
+                for (int i = 0; i < 1'000'000 && CurrentStatus().state == 2; ++i)
+                  sonde_mark(Name("a name of the program with number " + std::to_string(i)), 0, 0);
+                if (CurrentStatus().state == 2) _exit(10);
+              }),
+              0);
+    const CheckedCapture capture = OnlyCapture(disk);
+    EXPECT_EQ(umount(disk.c_str()), 0);
+    ASSERT_TRUE(capture.end.has_value()) << "the reason is not written";
+    EXPECT_EQ(capture.end->reason, StopReason::kDiskFull);
+    EXPECT_NE(capture.end->message.find("No space left on device"), std::string::npos);
   }
-  EXPECT_EQ(InChild([&] {
-              close(STDERR_FILENO);  // the message
-              open("/dev/null", O_WRONLY);
-              sonde_session_config config = ConfigIn(disk);
-              config.ring_slots = static_cast<uint32_t>(GetParam());
-              if (sonde_session_start(&config) != 0) _exit(9);
-              for (int i = 0; i < 1'000'000 && CurrentStatus().state == 2; ++i)
-                sonde_mark(Name("a name of the program with number " + std::to_string(i)), 0, 0);
-              if (CurrentStatus().state == 2) _exit(10);
-            }),
-            0);
-  const CheckedCapture capture = OnlyCapture(disk);
-  ASSERT_TRUE(capture.end.has_value()) << "the reason is not written";
-  EXPECT_EQ(capture.end->reason, StopReason::kDiskFull);
-  EXPECT_NE(capture.end->message.find("No space left on device"), std::string::npos);
-  EXPECT_EQ(umount(disk.c_str()), 0);
 }
-
-INSTANTIATE_TEST_SUITE_P(Rings, DiskFullOfNames, testing::Values(1024, 8192, 32768));
 
 TEST_F(SessionTest, DiskFullBeforeTheFirstRing) {
   const std::string disk = folder_.File("disk");
