@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cctype>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <memory>
@@ -140,6 +141,7 @@ Result<int> RunView(const ViewOptions& options) {
   // Also on 127.0.0.1, which every user of the machine reaches.
   SONDE_ASSIGN_OR_RETURN(const std::string token, serve::MakeToken());
   SONDE_ASSIGN_OR_RETURN(const std::vector<std::string> roots, RootsOf(options));
+  std::atomic<bool> is_asked = false;
   std::unique_ptr<serve::HttpServer> server;
   std::unique_ptr<serve::Session> session;
   std::unique_ptr<serve::Live> live;
@@ -152,11 +154,19 @@ Result<int> RunView(const ViewOptions& options) {
                                      {.host = options.host, .port = options.port, .token = token},
                                      [&](const serve::HttpRequest& request) {
                                        heap.NoteUse();
+                                       is_asked = true;
                                        return Answer(*session, request);
                                      }));
   session = std::make_unique<serve::Session>(SONDE_VERSION, options.paths, roots, options.limits);
   if (!options.live.empty() || !options.live_list.empty()) {
     live = std::make_unique<serve::Live>(*session, options.live, options.live_list);
+  } else {
+    // A page that shows nothing is opened for nobody; what takes longer is reported there, too.
+    constexpr auto kBriefly = std::chrono::seconds(1);
+    SONDE_RETURN_IF_ERROR(session->WaitForSomething(kBriefly));
+    session->WhenNothing([&] {
+      if (!is_asked) server->Stop();
+    });
   }
   signals.Start();
   const std::string address = Address(options, server->port(), token);
@@ -166,8 +176,10 @@ Result<int> RunView(const ViewOptions& options) {
   if (options.open) OpenBrowser(address);
   server->Run();
   live.reset();
+  const Status nothing = is_asked ? Status() : session->WhyNothing();
   session.reset();
   signals.Wake();
+  SONDE_RETURN_IF_ERROR(nothing);
   return kExitOk;
 }
 

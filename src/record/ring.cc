@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <bit>
 #include <new>
+#include <utility>
 
 #include "record/clock.h"
 #include "record/error.h"
@@ -37,31 +38,32 @@ Ring* Ring::Create(const CaptureIdentity& identity, uint32_t slots, uint32_t num
   }
   ring->ended_ = ended;
   ring->full_slots_ = slots;
-  ring->memory_size_ = BytesOf(slots);
+  ring->whole_size_ = BytesOf(slots);
   const int result = ring->MapFile(identity.folder + "/ring_" + std::to_string(number) + ".sonde");
   if (result != 0) {
     *issue = std::string("a ring buffer is not backed by a file (") + ErrorText(-result) +
              "): the last records of its thread are lost if the process is killed";
-    void* memory = mmap(nullptr, ring->memory_size_, PROT_READ | PROT_WRITE,
+    void* memory = mmap(nullptr, ring->whole_size_, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) {
       delete ring;
       return nullptr;
     }
-    ring->memory_ = memory;
-    ring->backed_bytes_ = ring->memory_size_;
+    ring->memory_ = static_cast<char*>(memory);
+    ring->memory_size_ = ring->whole_size_;
+    ring->backed_bytes_ = ring->whole_size_;
   }
-  auto* header = static_cast<RingHeader*>(ring->memory_);
+  if (ring->memory_size_ == ring->whole_size_) ring->whole_ = ring->memory_;
+  auto* header = reinterpret_cast<RingHeader*>(ring->memory_);
   header->version = capture::kFormatVersion;
   header->session_id = identity.session_id;
   header->pid = identity.pid;
   header->capacity = (ring->backed_bytes_ - capture::kRingDataOffset) / sizeof(Record);
 
-  char* base = static_cast<char*>(ring->memory_);
   RingWriter& writer = ring->writer_;
   writer.header = header;
-  writer.open = reinterpret_cast<Record*>(base + capture::kOpenRangesOffset);
-  writer.slots = reinterpret_cast<Record*>(base + capture::kRingDataOffset);
+  writer.open = reinterpret_cast<Record*>(ring->memory_ + capture::kOpenRangesOffset);
+  writer.slots = ring->slots(header->capacity);
   writer.use_counter = identity.clock_kind == capture::ClockKind::kTsc ? 1 : 0;
   writer.state = ring;
   return ring;
@@ -105,11 +107,12 @@ int Ring::MapFile(const std::string& path) {
   const uint64_t first = BytesOf(std::min<uint64_t>(full_slots_, kFirstRingSlots));
   int result = AllocateBlocks(fd, 0, first);
   if (result == 0) {
-    void* memory = mmap(nullptr, memory_size_, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    void* memory = mmap(nullptr, first, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (memory == MAP_FAILED) {
       result = -errno;
     } else {
-      memory_ = memory;
+      memory_ = static_cast<char*>(memory);
+      memory_size_ = first;
       path_ = path;
       file_ = DescriptorIdentity(fd);
       backed_bytes_ = first;
@@ -120,25 +123,39 @@ int Ring::MapFile(const std::string& path) {
   return result;
 }
 
-bool Ring::BackAll() {
-  const std::lock_guard lock(backing_mutex_);  // blocks may be allocated by writing zeros
+int Ring::BackRest(int fd) {
+  // The program may have put another file in its place.
+  if (!file_.Holds(fd)) return -ESTALE;
   const uint64_t backed = backed_bytes_.load(std::memory_order_acquire);
-  if (backed == memory_size_) return true;
+  if (backed < whole_size_) {
+    const int result = AllocateBlocks(fd, backed, whole_size_ - backed);
+    if (result != 0) return result;
+    backed_bytes_.store(whole_size_, std::memory_order_release);
+  }
+  void* memory = mmap(nullptr, whole_size_, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (memory == MAP_FAILED) return -errno;
+  whole_.store(static_cast<char*>(memory), std::memory_order_release);
+  return 0;
+}
+
+bool Ring::BackAll() {
+  if (whole_.load(std::memory_order_acquire) != nullptr) return true;
+  const std::lock_guard lock(backing_mutex_);  // blocks may be allocated by writing zeros
+  if (whole_.load(std::memory_order_acquire) != nullptr) return true;
   int fd = OpenOwnFile(path_);
   if (fd < 0) return false;
-  // The program may have put another file in its place.
-  const int result = file_.Holds(fd) ? AllocateBlocks(fd, backed, memory_size_ - backed) : -ESTALE;
+  const int result = BackRest(fd);
   CloseFile(&fd);
-  if (result != 0) return false;
-  backed_bytes_.store(memory_size_, std::memory_order_release);
-  return true;
+  return result == 0;
 }
 
 // Possible as long as no slot has been used twice: the place of each is then the same in a ring of
-// any size. Where the disk has no more the ring stays as it is.
+// any size. Where the disk has no more the ring stays as it is. The first mapping stays, too: the
+// drain thread may be reading it, and both show the same pages.
 void Ring::Grow() {
   may_grow_ = false;
   if (!BackAll()) return;
+  writer_.slots = slots(full_slots_);
   writer_.mask = full_slots_ - 1;
   writer_.limit = full_slots_;
   __atomic_store_n(&writer_.header->capacity, full_slots_, __ATOMIC_RELEASE);
@@ -173,6 +190,8 @@ void Ring::ReleaseBySession(bool owner_is_out) {
 }
 
 void Ring::Unmap() {
+  char* const whole = whole_.exchange(nullptr, std::memory_order_acq_rel);
+  if (whole != nullptr && whole != memory_) munmap(whole, whole_size_);
   if (memory_ != nullptr) munmap(memory_, memory_size_);
   memory_ = nullptr;
 }
@@ -185,12 +204,13 @@ bool Ring::Pending(ChunkSource* source) const {
   source->first_slot = begin;
   source->dropped_total = dropped();
   if (begin == end) return false;
-  const uint64_t slots = capacity();
-  const uint64_t place = begin & (slots - 1);
-  const uint64_t first = std::min(end - begin, slots - place);
-  source->pieces[0] = writer_.slots + place;
+  const uint64_t size = capacity();
+  const uint64_t place = begin & (size - 1);
+  const uint64_t first = std::min(end - begin, size - place);
+  const Record* const base = slots(size);
+  source->pieces[0] = base + place;
   source->counts[0] = static_cast<uint32_t>(first);
-  source->pieces[1] = writer_.slots;
+  source->pieces[1] = base;
   source->counts[1] = static_cast<uint32_t>(end - begin - first);
   return true;
 }
@@ -201,10 +221,13 @@ void Ring::Take(const ChunkSource& source) {
 }
 
 void Ring::PopulateAhead() {
-  if (populated_bytes_ >= memory_size_) return;
   const uint64_t end_of_used = head();
   // A small ring that is half full will soon be full.
   if (end_of_used > kFirstRingSlots / 2) BackAll();
+  char* const memory = mapping();
+  if (std::exchange(populated_, memory) != memory) populated_bytes_ = 0;
+  const uint64_t size = memory == memory_ ? memory_size_ : whole_size_;
+  if (populated_bytes_ >= size) return;
   // A quarter of the ring, but only a little before the first record is seen.
   const uint64_t ahead = end_of_used == 0 ? kFirstPopulatedSlots : full_slots_ / 4;
   const uint64_t wanted = BytesOf(end_of_used + ahead);
@@ -212,13 +235,24 @@ void Ring::PopulateAhead() {
       std::min(wanted / kPage * kPage, backed_bytes_.load(std::memory_order_relaxed));
   if (end <= populated_bytes_) return;
   // A kernel before 5.14 refuses; then the owner takes the page faults.
-  const bool done = madvise(static_cast<char*>(memory_) + populated_bytes_, end - populated_bytes_,
-                            MADV_POPULATE_WRITE) == 0;
-  populated_bytes_ = done ? end : memory_size_;
+  const bool done =
+      madvise(memory + populated_bytes_, end - populated_bytes_, MADV_POPULATE_WRITE) == 0;
+  populated_bytes_ = done ? end : size;
 }
 
+char* Ring::mapping() const {
+  char* const whole = whole_.load(std::memory_order_acquire);
+  return whole == nullptr ? memory_ : whole;
+}
+
+Record* Ring::slots(uint64_t capacity) const {
+  char* const base = capacity == full_slots_ ? whole_.load(std::memory_order_acquire) : memory_;
+  return reinterpret_cast<Record*>(base + capture::kRingDataOffset);
+}
+
+// With acquire, as the mapping of that capacity is looked up next.
 uint64_t Ring::capacity() const {
-  return __atomic_load_n(&writer_.header->capacity, __ATOMIC_RELAXED);
+  return __atomic_load_n(&writer_.header->capacity, __ATOMIC_ACQUIRE);
 }
 
 uint64_t Ring::head() const { return __atomic_load_n(&writer_.header->head, __ATOMIC_ACQUIRE); }

@@ -1,8 +1,9 @@
 // A thread's ring buffer: a file of the capture mapped into memory (capture/format.h), so that
 // records are in the page cache at once and survive any end of the process.
 //
-// The file begins small; a thread that has filled it once gets the size that was asked for. Making
-// a file and its pages costs some hundred microseconds, so that rings are made ahead and pass from
+// The file begins small, and so does what is mapped of it; a thread that has filled it once gets
+// the size that was asked for, by a second mapping of the whole file beside the first. Making a
+// file and its pages costs some hundred microseconds, so that rings are made ahead and pass from
 // threads that ended to threads that begin (ring_list.h): Create, then Begin and Rest in turn.
 //
 // Ownership: a Ring is used by its thread (through the RingWriter) and by the session. Each calls
@@ -79,21 +80,29 @@ class Ring {
   Ring() = default;
   ~Ring() = default;
   [[nodiscard]] int MapFile(const std::string& path);
-  bool BackAll();  // gives all of the file disk blocks; owner and drain thread. False: no
+  // Gives all of the file disk blocks, and maps it; owner and drain thread. False: no.
+  bool BackAll();
+  [[nodiscard]] int BackRest(int fd);
   void Grow();
   uint64_t capacity() const;  // slots; at least those up to a head read before
   void Release(uint32_t who);
   void Unmap();
 
+  char* mapping() const;  // that the owner writes to, or soon will
+  Record* slots(uint64_t capacity) const;
+
   RingWriter writer_;
-  void* memory_ = nullptr;
+  char* memory_ = nullptr;  // the beginning: head, open ranges and the first slots
   size_t memory_size_ = 0;
-  std::string path_;  // empty: anonymous
+  size_t whole_size_ = 0;               // of the ring at its full size
+  std::atomic<char*> whole_ = nullptr;  // all of it; memory_ where that is all
+  std::string path_;                    // empty: anonymous
   DescriptorIdentity file_;
   std::mutex backing_mutex_;
   uint64_t full_slots_ = 0;                // size to which it may grow
-  uint64_t populated_bytes_ = 0;           // from the start of the memory
-  std::atomic<uint64_t> backed_bytes_{0};  // of the memory, from its start, that may be written
+  const char* populated_ = nullptr;        // a mapping
+  uint64_t populated_bytes_ = 0;           // of it, from its start
+  std::atomic<uint64_t> backed_bytes_{0};  // of the file, from its start, that may be written
   bool may_grow_ = false;                  // the owner's: not full size yet, not wrapped yet
   std::atomic<int32_t>* ended_ = nullptr;
   std::atomic<uint32_t> done_{0};

@@ -60,7 +60,7 @@ class RingList {
   void DropInChild();  // forgets the parent's rings; mutex held
 
  private:
-  // A ring has 2 MiB of address space: those without a thread have less than 100 MB of it.
+  // Rings without a thread have less than 100 MB of address space, also where all were filled.
   static constexpr size_t kMinSpares = 2;
   static constexpr size_t kMaxSpares = 32;
   static constexpr int32_t kMaxEnded = 12;

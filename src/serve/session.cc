@@ -135,6 +135,7 @@ void Session::Load() {
         }
       }
     });
+    if (!paths.empty()) NoteNothing();
     Update([&] { message_.loading = is_opened_ || !paths_.empty() || !added_.empty(); });
   }
 }
@@ -155,8 +156,8 @@ void Session::FindAll(std::vector<std::string> paths, bool confined) {
   if (confined) options.allow = [this](const std::string& path) { return Confine(path).status(); };
   job::Job found = job::FindJob(paths, options);
   if (RestTraces(result, found)) found.traces.clear();
+  for (const Status& failure : found.failures) NoteFailure(failure);
   Update([&] {
-    for (const Status& failure : found.failures) message_.notes.emplace_back(failure.message());
     for (const std::string& other : found.unread) {
       if (message_.ignored.size() == kMaxIgnored) break;
       message_.ignored.push_back({other, base::IsDirectory(other) ? "folder" : "file"});

@@ -9,9 +9,11 @@
 // Errors: a trace that cannot be read is `failed` with a message; the session goes on.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -46,6 +48,13 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
   ~Session();
+
+  // Why nothing that the user named can be shown; ok where something can, or before that is known.
+  Status WhyNothing() const;
+  // Until one of both is known, `most` at most.
+  Status WaitForSomething(std::chrono::milliseconds most) const;
+  // Calls `end` once, from any thread, as soon as WhyNothing() has a reason.
+  void WhenNothing(std::function<void()> end);
 
   // State of all, a copy.
   SessionMessage Describe() const;
@@ -106,6 +115,9 @@ class Session {
   };
 
   void Load();
+  void NoteFailure(const Status& failure);  // of a path that somebody named
+  void NoteNothing();
+  bool HasSomething() const;  // under the mutex
   void TouchStores() const;
   // `confined`: only what is in the roots, wherever links lead.
   void FindAll(std::vector<std::string> paths, bool confined);
@@ -136,6 +148,9 @@ class Session {
       std::make_shared<Databases>(Databases::kMostStores, limits_);
   mutable std::mutex mutex_;
   std::vector<std::string> paths_;  // of the user, still to be looked at
+  Status failure_;                  // of the first of them in which nothing was found
+  Status why_nothing_;
+  std::function<void()> end_;       // empty: nobody waits for that
   std::vector<std::string> added_;  // of the page, likewise
   bool is_opened_ = false;          // a rank of a map is to be read
   mutable std::condition_variable changed_;

@@ -42,11 +42,12 @@ std::string Session::FindMaps(std::vector<std::string>& paths) {
   for (const std::string& path : paths) {
     if (store::IsLake(path)) {
       auto maps = RankMap::OfLake(path);
-      if (maps.ok()) {
-        AddMaps(*std::move(maps));
-      } else {
-        Update([&] { message_.notes.emplace_back(maps.status().message()); });
+      Status failure = maps.status();
+      if (maps.ok() && maps->empty()) {
+        failure = base::NotFoundError(Concat("the lake '", path, "' has no runs yet"));
       }
+      if (maps.ok()) AddMaps(*std::move(maps));
+      if (!failure.ok()) NoteFailure(failure);
       continue;
     }
     const std::string found = RankMap::FindResult(path);

@@ -15,7 +15,7 @@
 #include "store/duckdb_handles.h"
 #include "store/duckdb_statements.h"
 #include "store/lake_catalog.h"
-#include "store/statement_hints.h"
+#include "store/statement_message.h"
 #include "store/store.h"
 #include "store/user_sql.h"
 #include "store/user_statements.h"
@@ -72,25 +72,6 @@ ValueType ToValueType(duckdb_type type) {
     default:
       return ValueType::kOther;
   }
-}
-
-// The database's message without its picture of the statement, which needs lines of its own.
-std::string MessageOf(const char* text, const char* otherwise) {
-  std::string_view message = text != nullptr ? text : otherwise;
-  // A failed table gives its own reason; the database puts its own kind of error before it.
-  const size_t own = message.find(internal::kOwnWords);
-  if (own != std::string_view::npos) message.remove_prefix(own + internal::kOwnWords.size());
-  message = message.substr(0, message.find("\n\nLINE "));
-  message = message.substr(0, message.find("\n\nStack Trace"));
-  return std::string(base::Trim(message));
-}
-
-constexpr std::string_view kOutOfMemory = "Out of Memory Error: ";
-
-// The database's message goes on to recommend settings, which statements here may not change.
-std::string OutOfMemory(std::string_view text) {
-  const std::string_view what = text.substr(kOutOfMemory.size());
-  return std::string(base::Trim(what.substr(0, what.find('\n'))));
 }
 
 }  // namespace
@@ -227,11 +208,10 @@ class Cursor {
   static Status Cancelled() { return base::CancelledError("the statement was cancelled"); }
   bool WasCancelled() const { return cancellation_ != nullptr && cancellation_->cancelled(); }
   Status StatementError(const char* text, const char* otherwise) const {
-    if (text != nullptr && std::string_view(text).starts_with(kOutOfMemory)) {
-      return base::ResourceExhaustedError(OutOfMemory(text));
-    }
-    return base::InvalidArgumentError(
-        internal::WithHint(MessageOf(text, otherwise), sql_, database_->made));
+    const std::string_view message = text != nullptr ? text : otherwise;
+    std::string memory = internal::OutOfMemoryMessage(message);
+    if (!memory.empty()) return base::ResourceExhaustedError(std::move(memory));
+    return base::InvalidArgumentError(internal::StatementMessage(message, sql_, database_->made));
   }
   Status Failure(const char* text) const {
     return WasCancelled() ? Cancelled() : StatementError(text, "the statement failed");

@@ -279,7 +279,7 @@ Status StatementProcesses::Worker::Follow(const Request& request, const MadeTabl
                                           const StatementLimits& limits, bool& is_well) {
   is_well = false;
   begun_ = StatementClock::now();
-  most_bytes_ = held_bytes() + MemorySlack(limits);
+  most_bytes_ = MostHeld(limits, held_bytes());
   for (;;) {
     SONDE_ASSIGN_OR_RETURN(const bool has_frame, Wait(request, made, limits, kLookEveryMs));
     if (!has_frame) continue;

@@ -18,6 +18,8 @@ namespace {
 using base::Concat;
 using Clock = std::chrono::steady_clock;
 
+constexpr int64_t kLittle = int64_t{64} << 20;
+
 enum class Excess : uint8_t { kNone, kTime, kMemory };
 
 class Watch {
@@ -82,8 +84,17 @@ int64_t MostMemory(int64_t wanted_bytes) {
   return most / 2;
 }
 
+int64_t DatabaseShare(int64_t limit_bytes) {
+  constexpr int64_t kForOthers = int64_t{64} << 20;
+  return limit_bytes - std::min(kForOthers, limit_bytes / 3);
+}
+
+int64_t MostHeld(const StatementLimits& limits, int64_t held_bytes) {
+  const int64_t most = MostMemory(limits.memory_bytes);
+  return std::max(most + most / 10, held_bytes + kLittle);
+}
+
 int64_t MemorySlack(const StatementLimits& limits) {
-  constexpr int64_t kLittle = int64_t{64} << 20;
   const int64_t most = MostMemory(limits.memory_bytes);
   return most + most / 4 + kLittle;
 }

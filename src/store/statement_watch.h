@@ -20,6 +20,12 @@ Status Watched(const StatementLimits& limits, Cancellation* cancellation,
 
 // Memory limit of statements: the given one, or half of the limit of this process.
 int64_t MostMemory(int64_t wanted_bytes);
+// What of the limit the database may count: the rest is for its library, its threads and what it
+// does not count.
+int64_t DatabaseShare(int64_t limit_bytes);
+// What a process that runs statements only may hold: a tenth more than the limit, and little more
+// than `held_bytes`, which it holds before the statement, in any case.
+int64_t MostHeld(const StatementLimits& limits, int64_t held_bytes);
 // How much a process may grow during a statement: other threads allocate, too, and allocators keep
 // freed memory, so a small excess is tolerated.
 int64_t MemorySlack(const StatementLimits& limits);

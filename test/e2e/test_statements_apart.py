@@ -1,6 +1,7 @@
 """Statements that would end the program that runs them: each is one clear line, and the next one
 works."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -82,9 +83,35 @@ def test_memory_stays_below_its_limit(sonde, cache_home, trace):
         text=True,
         env={**os.environ, "XDG_CACHE_HOME": str(cache_home)},
     ) as process:
-        assert largest_of(process.pid) < 700 << 20
+        assert largest_of(process.pid) < 300_000_000
         _, errors = process.communicate(timeout=30)
     assert process.returncode == 1 and "--max-memory" in errors, errors
+
+
+SIDE = "(SELECT (range * {0}) % 6000011 AS key, range::VARCHAR AS text FROM range(6000000))"
+JOIN = f"SELECT count(*) FROM {SIDE.format(7919)} a JOIN {SIDE.format(104729)} b USING (key) "
+
+
+def test_a_join_beyond_the_limit_goes_to_files(sonde, cache_home, trace):
+    """What the database's allocator keeps counts, too: at most a tenth more than the limit."""
+    statement = JOIN + "WHERE length(a.text) + length(b.text) > 0"
+    most = 0
+    with subprocess.Popen(
+        [sonde, "query", trace, statement, "--max-memory", "200MB"],
+        stdout=subprocess.DEVNULL,
+        env={**os.environ, "XDG_CACHE_HOME": str(cache_home)},
+    ) as process:
+        while process.poll() is None:
+            listed = subprocess.run(
+                ["ps", "-o", "pid=", "--ppid", str(process.pid)], capture_output=True, text=True
+            )
+            for pid in listed.stdout.split():
+                with contextlib.suppress(OSError), open(f"/proc/{pid}/status") as status:
+                    peaks = [line.split()[1] for line in status if line.startswith("VmHWM")]
+                    most = max([most, *(int(kilobytes) << 10 for kilobytes in peaks)])
+            time.sleep(0.05)
+    assert process.returncode == 0
+    assert 100_000_000 < most < 220_000_000
 
 
 def test_the_prompt_goes_on_with_a_new_process(run_sonde, trace):

@@ -9,6 +9,7 @@ import socket
 import subprocess
 import time
 import urllib.parse
+import zipfile
 from contextlib import contextmanager
 
 import planted_clocks
@@ -167,6 +168,54 @@ def test_a_root_is_one_folder_and_what_follows_a_path(view, trace, tmp_path):
         session = wait_until_ready(address)
         assert [one["path"] for one in session["traces"]] == [str(trace)]
         assert session["roots"] == sorted([str(tmp_path / "more"), str(tmp_path)])
+
+
+def write_cut_lake(folder, trace, run_sonde):
+    assert run_sonde("lake", "add", trace, "--to", folder).returncode == 0
+    catalog = folder / "catalog.ducklake"
+    os.truncate(catalog, catalog.stat().st_size // 2)
+
+
+def write_cut_zip(folder, trace, _):
+    folder.mkdir()
+    with zipfile.ZipFile(folder / "trace.zip", "w") as packed:
+        packed.write(trace)
+    os.truncate(folder / "trace.zip", (folder / "trace.zip").stat().st_size // 2)
+
+
+def write_result_without_tables(folder, _, __):
+    (folder / "cluster_analysis_output").mkdir(parents=True)
+    (folder / "cluster_analysis_output" / "cluster_analysis.db").write_bytes(b"")
+
+
+def write_other_table(folder, _, __):
+    folder.mkdir()
+    (folder / "prices.csv").write_text("fruit,price\napple,3\n")
+
+
+def write_store_of_nothing(folder, _, __):
+    folder.mkdir()
+    (folder / "trace.duckdb").write_bytes(b"no database")
+
+
+@pytest.mark.parametrize("write", [
+    lambda folder, trace, run_sonde: folder.mkdir(),
+    write_cut_lake,
+    write_cut_zip,
+    write_result_without_tables,
+    write_other_table,
+    write_store_of_nothing,
+])  # fmt: skip
+def test_nothing_to_show_ends_with_the_line_of_query(
+    run_sonde, one_error_line, trace, tmp_path, write
+):
+    folder = tmp_path / "named"
+    write(folder, trace, run_sonde)
+    asked = run_sonde("query", folder, "SELECT count(*) FROM slice")
+    one_error_line(asked, 1, "named")
+    shown = run_sonde("view", folder)
+    one_error_line(shown, 1, "named")
+    assert (shown.stdout, shown.stderr) == ("", asked.stderr)
 
 
 def test_says_what_is_wrong(run_sonde, one_error_line, tmp_path):

@@ -384,8 +384,7 @@ def test_a_rank_that_the_page_opens_has_the_rows_of_its_recording(lake, own, sha
 
 
 def test_the_page_has_the_steps_of_a_lake(lake, own, shared_data):
-    # Of the device that did most of the step.
-    steps = "SELECT rank, step_id, max(computing_ns) FROM step_trace GROUP BY ALL ORDER BY ALL"
+    steps = "SELECT rank, step_id, computing_ns FROM step_trace WHERE is_of_rank = 1 ORDER BY ALL"
     expected = [line.split(",") for line in csv(own, shared_data / EIGHT, steps).splitlines()[1:]]
     with shown(own, lake) as (ask, settled):
         settled()
@@ -397,3 +396,48 @@ def test_the_page_has_the_steps_of_a_lake(lake, own, shared_data):
     assert len(found) == len(expected) == 8
     for rank, step, ns in expected:
         assert found[int(rank), int(step or -1)] == pytest.approx(float(ns), rel=1e-6)
+
+
+def write_devices(path, rank, busy_us):
+    """A trace of a rank with several devices: of each step the busy time of each, by number."""
+    of_host = {"ph": "X", "pid": 1, "tid": 1}
+    events = []
+    for step, devices in enumerate(busy_us):
+        begin = 1000 + 10_000 * step
+        events.append(
+            {**of_host, "cat": "user_annotation", "name": f"ProfilerStep#{step}", "ts": begin,
+             "dur": 9000}
+        )  # fmt: skip
+        for device, dur in enumerate(devices):
+            ids = {"correlation": 10 * step + device + 1, "External id": 10 * step + device + 1}
+            on_device = {"ph": "X", "pid": device, "tid": 7, "cat": "kernel", "dur": dur}
+            events += [
+                {**of_host, "cat": "cuda_runtime", "name": "cudaLaunchKernel", "ts": begin + 5,
+                 "dur": 4, "args": ids},
+                {**on_device, "name": "sgemm", "ts": begin + 20,
+                 "args": {**ids, "stream": 7, "device": device}},
+            ]  # fmt: skip
+    head = {"schemaVersion": 1, "distributedInfo": {"rank": rank, "world_size": 2}}
+    path.write_text(json.dumps({**head, "traceEvents": events}))
+
+
+def test_of_several_devices_the_busiest_is_the_ranks(own, tmp_path):
+    """In the lake's map and in cluster_time_summary."""
+    traces = tmp_path / "traces"
+    traces.mkdir()
+    for rank in range(2):
+        write_devices(traces / f"rank{rank}.json", rank, [(700, 200), (300, 900 + rank)])
+    done = run(own, "lake", "add", traces, "--to", tmp_path / "lake", "--run", "two")
+    assert done.returncode == 0, done.stderr
+    busy = "SELECT rank, step_id, computing_ns FROM step_trace WHERE is_of_rank = 1 ORDER BY ALL"
+    expected = {(0, 0): 700_000, (0, 1): 900_000, (1, 0): 700_000, (1, 1): 901_000}
+    rows = [tuple(map(int, line.split(","))) for line in csv(own, traces, busy).splitlines()[1:]]
+    assert {(rank, step): ns for rank, step, ns in rows} == expected
+    with shown(own, tmp_path / "lake") as (ask, settled):
+        settled()
+        tile = ask("/api/rank_map?map=0&measure=computing")
+    cells = zip(tile["ranks"], tile["steps"], tile["ns"], strict=True)
+    assert {(rank, step): ns for rank, step, ns in cells} == pytest.approx(expected)
+    summary = "SELECT rank, step_id, computing_us FROM cluster_time_summary ORDER BY ALL"
+    rows = [line.split(",") for line in csv(own, traces, summary).splitlines()[1:]]
+    assert {(int(rank), int(step)): 1000 * float(us) for rank, step, us in rows} == expected

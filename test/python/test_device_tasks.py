@@ -62,6 +62,9 @@ with torch.profiler.profile(
 """
 )
 
+# Of the line that reports what libmspti.so does not give.
+LEFT_OUT = "shapes of kernels are left out"
+
 # The names that programs import, as the package has them.
 TORCH_NPU = {
     "__init__.py": "from . import npu, profiler\n",
@@ -184,6 +187,7 @@ def test_names_of_torch_npu_lead_here(run, tmp_path):
         path.write_text(content)
     done = run(OF_TORCH_NPU, "--profile-with-device")
     assert done.returncode == 0, done.stderr
+    assert done.stderr.count(LEFT_OUT) == 1
     assert "ERROR" not in done.stdout
     (capture,) = (tmp_path / "result").iterdir()
     tasks = query(capture, "SELECT step_id, count(*) FROM device_task GROUP BY 1 ORDER BY 1")
@@ -239,10 +243,24 @@ torch_npu.profiler.profiler.analyse("./result")
 """, RAW=str(raw), **environment)  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("All profiling data parsed") == 2
-    assert done.stderr.count("shapes of kernels are left out") == has_library
+    assert LEFT_OUT not in done.stderr
     assert done.stderr.count("the program starts a profiler itself") == 1
     (span,) = (tmp_path / "result").iterdir()
     assert (span / "ASCEND_PROFILER_OUTPUT" / "trace_view.json").is_file()
+
+
+@pytest.mark.parametrize(
+    ("options", "lines"),
+    [((), 1), (("--profile-with-device",), 1), (("--profile-step-start", "5"), 0)],
+)
+def test_what_the_library_leaves_out_is_reported_where_it_records(run, tmp_path, options, lines):
+    for name, content in {**TORCH_NPU, **RECORDS}.items():
+        path = tmp_path / "torch_npu" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content)
+    done = run("import torch\nimport torch_npu\ntorch.ones(2)\n", "--no-analyse", *options)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count(LEFT_OUT) == lines, done.stderr
 
 
 def test_without_the_library_it_is_a_cpu(run, tmp_path):

@@ -12,7 +12,7 @@ import functools
 import os
 from typing import Any
 
-from sonde import _report, mstx
+from sonde import _native, _report, mstx
 from sonde._inject._run import current_run
 from sonde._seams import Part, Seam
 from sonde.session import _metadata
@@ -99,16 +99,18 @@ def seams() -> "tuple[Seam, ...]":
     )
 
 
-#: What `sonde run` says where `libmspti.so` records the NPU.
+#: What `sonde run` says where `libmspti.so` records the NPU, once.
 _LIGHT = (
     "libmspti.so records the NPU: its memory, hardware counters and shapes of kernels are left "
     "out; torch_npu.profiler in the program records them by its level, and Sonde parses them"
 )
+_is_reported: "list[bool]" = []  # or there is nothing to report: a profiler of theirs records
 _DELIVERABLES = "tensorboard_trace_handler"  # what their parser is asked for; else one file
 
 
 def _begins(*_: Any, **__: Any) -> None:
     """A profiler of theirs begins: one at a time may use the device."""
+    _is_reported.append(True)
     run = current_run()
     if run is not None:
         run.yield_to_program()
@@ -152,13 +154,33 @@ def parsing() -> "tuple[Seam, ...]":
     )
 
 
+def _report_light() -> None:
+    if not _is_reported and _metadata.local_rank() <= 0:
+        _report.log(_LIGHT)
+    _is_reported.append(True)
+
+
+def _watch_library(event: int) -> None:
+    """Reports what the library leaves out at the first ``event`` of a session."""
+
+    def follow(happened: int, options: str) -> None:
+        if happened == event:
+            _report_light()
+
+    _native.recorder().add_listener(follow)
+    if event == _native.EVENT_START and _native.recorder().features() != 0:
+        _report_light()
+
+
 def watch(records_device: bool) -> None:
     """Has the names changed when the program imports them. ``records_device``: ``libmspti.so`` is
     loaded."""
     run = current_run()
     is_left = run is not None and run.leaves_it_to_the_program and not run.serves
     is_theirs = os.environ.get("SONDE_NPU_COLLECTOR") != "mspti" and is_left
-    if records_device and _metadata.local_rank() <= 0:
-        _report.log(_LIGHT)
+    if records_device:
+        # A profiler of theirs ends the recording of the whole program: only one that ends without
+        # it is what the program gets.
+        _watch_library(_native.EVENT_STOP if is_theirs else _native.EVENT_START)
     for seam in seams() if records_device and not is_theirs else parsing():
         seam.install()

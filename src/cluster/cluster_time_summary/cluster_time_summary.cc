@@ -12,6 +12,7 @@
 #include "cluster/frame/add_finding.h"
 #include "cluster/frame/facts.h"
 #include "recipes/launch/host_calls.h"
+#include "recipes/step_trace/rank_device.h"
 
 namespace sonde::cluster {
 namespace {
@@ -143,7 +144,12 @@ Status MapClusterTimeSummary(const RankInput& rank, Part& part) {
   SONDE_ASSIGN_OR_RETURN(std::vector<DeliveredStep> delivered, ReadDeliveredSteps(rank.path));
   const bool is_computed = delivered.empty();
   if (is_computed) delivered = ComputeSteps(recipes::DeviceView::Make(data));
-  for (const DeliveredStep& step : delivered) {
+  const std::vector<bool> is_of_rank = recipes::OfRankDevice(
+      delivered, [](const DeliveredStep& step) { return step.step; },
+      [](const DeliveredStep& step) { return step.us[kComputing] + step.us[kNotOverlapped]; });
+  for (size_t i = 0; i < delivered.size(); ++i) {
+    if (!is_of_rank[i]) continue;
+    const DeliveredStep& step = delivered[i];
     StepPart& own = PartOf(steps, base::ParseInt64(step.step).value_or(kNoStep));
     own.is_delivered = true;
     own.is_computed = is_computed;

@@ -1,7 +1,8 @@
 // cluster_time_summary: where the time of each step of each rank went.
 //
 //   stepTime    end - start of the step; without steps computing + not overlapped + free
-//   computation, communication..., free   as the profiler delivers them (cluster/delivered)
+//   computation, communication..., free   as the profiler delivers them (cluster/delivered), of
+//               several devices those of the rank's (recipes/step_trace/rank_device.h)
 //   transmit    of an operation: its least duration over the ranks of its group in the step
 //   wait        its own duration - transmit; the step is the one in which the host asked for it
 //   memory      sum of the copies that start in the step; not overlapped: what of them no kernel
@@ -38,7 +39,8 @@ namespace sonde::cluster {
     "Memory Not Overlap Computation Communication(us)", "us", kLess, "copies by themselves")
 SONDE_CLUSTER_TABLE(TimeSummaryRow, kTimeSummary, "cluster_time_summary", "ClusterTimeSummary",
                     "cluster_time_summary_{time}", SONDE_COLUMNS_TIME_SUMMARY,
-                    "where the time of steps went, by rank")
+                    "where the time of steps went, by rank: as the profiler's own files give it, "
+                    "as in the reference, else as step_trace")
 
 // By rank and step.
 std::vector<TimeSummaryRow> TimeSummary(std::span<const RankPart> ranks);

@@ -5,6 +5,7 @@
 
 #include "recipes/meaning/meaning.h"
 #include "recipes/recipe.h"
+#include "recipes/step_trace/rank_device.h"
 
 namespace sonde::recipes {
 namespace {
@@ -133,31 +134,40 @@ namespace {
   C(preparing_ns, Int, "ns", kLess, "from the begin of the step on the host to the first begin") \
   C(copying_ns, Int, "ns", kLess, "copies and fills while nothing was computed or communicated") \
   C(idle_ns, Int, "ns", kLess,                                                                   \
-    "between first begin and last end of computing, communication and copies: none of them")
+    "between first begin and last end of computing, communication and copies: none of them")     \
+  C(is_of_rank, Int, "", kLabel,                                                                 \
+    "1: of the devices of its rank the one that was busy longest in the step")
 SONDE_RESULT(StepTraceRecord, kStepTrace, "step_trace", SONDE_COLUMNS_STEP_TRACE,
              "where the time of a step of a device went")
 
 void RunStepTrace(const DeviceView& view, store::RowSink& rows) {
+  std::vector<StepTraceRecord> records;
   for (size_t i = 0; i < view.devices.size(); ++i) {
     const Device& device = view.devices[i];
     const std::vector<CopyTimes> copies = CopyTimesOf(view, i);
     for (size_t k = 0; k < device.steps.size(); ++k) {
       const StepTraceRow& step = device.steps[k];
-      StepTraceRecord{.process_id = device.process_id,
-                      .device_id = device.device_id,
-                      .step_id = step.step_id.value_or(-1),
-                      .computing_ns = step.computing_ns,
-                      .not_overlapped_ns = step.not_overlapped_ns,
-                      .overlapped_ns = step.overlapped_ns,
-                      .communication_ns = step.communication_ns,
-                      .free_ns = step.free_ns,
-                      .stage_ns = step.stage_ns,
-                      .bubble_ns = step.bubble_ns,
-                      .preparing_ns = step.preparing_ns,
-                      .copying_ns = copies[k].copying_ns,
-                      .idle_ns = copies[k].idle_ns}
-          .Write(rows);
+      records.push_back({.process_id = device.process_id,
+                         .device_id = device.device_id,
+                         .step_id = step.step_id.value_or(-1),
+                         .computing_ns = step.computing_ns,
+                         .not_overlapped_ns = step.not_overlapped_ns,
+                         .overlapped_ns = step.overlapped_ns,
+                         .communication_ns = step.communication_ns,
+                         .free_ns = step.free_ns,
+                         .stage_ns = step.stage_ns,
+                         .bubble_ns = step.bubble_ns,
+                         .preparing_ns = step.preparing_ns,
+                         .copying_ns = copies[k].copying_ns,
+                         .idle_ns = copies[k].idle_ns});
     }
+  }
+  const std::vector<bool> is_of_rank = OfRankDevice(
+      records, [](const StepTraceRecord& one) { return one.step_id; },
+      [](const StepTraceRecord& one) { return one.computing_ns + one.not_overlapped_ns; });
+  for (size_t i = 0; i < records.size(); ++i) {
+    records[i].is_of_rank = is_of_rank[i] ? 1 : 0;
+    records[i].Write(rows);
   }
 }
 

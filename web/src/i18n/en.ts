@@ -383,6 +383,8 @@ export const en = {
   "maps.opening": "Opening rank {0} …",
   "maps.block": "The largest of ranks {0}, steps {1}",
   "maps.count": "{0} · ranks: {1} · steps: {2}. A click on a cell comes closer, and opens the trace of a rank.",
+  "maps.recorded": "Times of the recorded work (table step_trace).",
+  "maps.delivered": "Times as the profiler's own files give them, else of the recorded work.",
   "maps.nothing": "No rank is open yet",
   "maps.nothing.help": "Choose one in the view of ranks.",
   "sql.lake": "Whole lake",

@@ -380,6 +380,8 @@ export const zh: Record<TextKey, string> = {
   "maps.opening": "正在打开第 {0} 卡 …",
   "maps.block": "卡 {0}、步 {1} 中的最大值",
   "maps.count": "{0} · 卡数：{1} · 步数：{2}。点击单元格可放大，直至打开某一卡的数据。",
+  "maps.recorded": "时间由记录的任务得出（表 step_trace）。",
+  "maps.delivered": "时间取自 profiler 自己的文件；没有时由记录的任务得出。",
   "maps.nothing": "尚未打开任何卡",
   "maps.nothing.help": "请在“各卡”视图中选择一个。",
   "sql.lake": "整个数据湖",

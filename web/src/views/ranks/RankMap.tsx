@@ -117,7 +117,8 @@ export function RankMap() {
         <p className="muted" data-testid="map-state" role="status">
           {opening !== null
             ? t("maps.opening", opening)
-            : t("maps.count", maps[map]!.name, tile.total_ranks, tile.total_steps)}
+            : t("maps.count", maps[map]!.name, tile.total_ranks, tile.total_steps)}{" "}
+          {t(maps[map]!.lake === "" ? "maps.delivered" : "maps.recorded")}
         </p>
       </div>
       <CellMap
