@@ -111,6 +111,7 @@ def test_a_planted_fault_is_found(cell, mode, fault, dumped, compare):
     graph = dumped(cell, "graph_train" if mode == "train" else "graph", "mix", fault)
     done, rows = compare(graph, dumped(cell, mode))
     assert done.returncode == 3, done.stdout + done.stderr
+    assert done.stdout.startswith("first: changed weight at "), done.stdout
     wrong = {name.split(".parameters.")[1].split(".")[0]
              if cell in ("lstm", "gru", "held") else name.split(".")[2]
              for name, each in distances(rows).items()
