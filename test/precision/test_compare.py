@@ -211,6 +211,33 @@ def test_cells_meet_modules(compare, tmp_path):
     assert partners(rows)["Cell.x.A.forward.0.input.0"] == "Module.y.B.forward.0.input.0"
 
 
+def test_a_call_more_in_one_cell_shifts_no_other(tmp_path, probe):
+    """Numbers count over the whole program: those of one cell pair with its module's alone."""
+    ours = {
+        "Cell.a.A.forward.0": None,
+        "Functional.relu.0.forward": "Cell.a.A.forward.0",
+        "Cell.b.B.forward.0": None,
+        "Functional.relu.1.forward": "Cell.b.B.forward.0",
+    }
+    theirs = {
+        "Module.a.A.forward.0": None,
+        "Functional.relu.0.forward": "Module.a.A.forward.0",
+        "Functional.relu.1.forward": "Module.a.A.forward.0",
+        "Module.b.B.forward.0": None,
+        "Functional.relu.2.forward": "Module.b.B.forward.0",
+    }
+    for side, tree, make, header in zip(("target", "golden"), (ours, theirs), (mindspore, call),
+                                        CROSS):  # fmt: skip
+        write_rank(tmp_path / side, {name: make() for name in tree}, tree, **header)
+    pair = (tmp_path / "target", tmp_path / "golden")
+    done = probe(*words("compare", pair), "-cm", "-o", tmp_path / "out")
+    found = partners(rows_of(tmp_path / "out"))
+    assert found["Functional.relu.0.forward.input.0"] == "Functional.relu.0.forward.input.0"
+    assert found["Functional.relu.1.forward.input.0"] == "Functional.relu.2.forward.input.0"
+    note = "-cm: 1 call only in the golden run's modules (the first: Functional.relu.1.forward)"
+    assert note in done.stderr
+
+
 def test_apis_meet_apis(compare, tmp_path):
     target = {"Mint.add.0.forward": mindspore(), "Functional.own.0.forward": mindspore()}
     golden = {"Torch.add.0.forward": call(), "Torch.other.0.forward": call()}

@@ -83,6 +83,7 @@ class CauseSearch {
   bool JudgeInput(const AlignedCall& call, const Pair& pair);
   bool IsParameterByItself(const AlignedCall& call, const Pair& pair);
   bool JudgeParameter(const AlignedCall& call, const Pair& pair);
+  bool ReportWeightAround(const AlignedCall& call);
   bool ReportUpdate(const AlignedCall& call, const Pair& buffer);
   bool IsVectorInside(std::string_view module, const Pair& pair);
   bool ReportChangedBehind(const AlignedCall& call, const Pair& pair, int32_t giver);

@@ -233,6 +233,38 @@ bool CauseSearch::WalkCall(const AlignedCall& call) {
   return false;
 }
 
+// An operator that seems to differ, in a module whose own parameters do: code that no call records
+// has used them. Modules are recorded behind the calls in them.
+bool CauseSearch::ReportWeightAround(const AlignedCall& call) {
+  constexpr int kDeepest = 1000;
+  std::string_view name = NameOf(target_, call.target);
+  if (construct_ == nullptr || IsModuleName(name) || !name.ends_with(kForwardPart)) return false;
+  for (int depth = 0; depth < kDeepest; ++depth) {
+    const ConstructEntry* const entry = construct_->Find(name);
+    if (entry == nullptr || entry->parent.empty()) return false;
+    name = entry->parent;
+    const int32_t module = target_origins_.Find(name);
+    const auto both = std::ranges::find_if(alignment_.calls, [module](const AlignedCall& other) {
+      return other.target == module && other.golden != kNoCall;
+    });
+    if (module == kNoCall || both == alignment_.calls.end()) continue;
+    std::vector<Pair> pairs;
+    const FirstCause kept = out_;
+    MeasureRows(*both, &pairs);
+    for (const Pair& pair : pairs) {
+      out_ = kept;
+      const bool differs =
+          pair.target->section == Section::kParameters && pair.difference.gap == Gap::kNumbers;
+      if (!differs) continue;
+      out_.evidence.clear();
+      out_.module.clear();
+      if (JudgeParameter(*both, pair)) return true;
+    }
+    out_ = kept;
+  }
+  return false;
+}
+
 // Notes for the end of a walk without a finding.
 void CauseSearch::Finish() {
   if (out_.values == 0) {
@@ -264,7 +296,10 @@ FirstCause CauseSearch::Run() {
       continue;
     }
     at_ = i;
-    if (WalkCall(call)) return std::move(out_);
+    if (WalkCall(call)) {
+      if (out_.kind == CauseKind::kOperator) ReportWeightAround(call);
+      return std::move(out_);
+    }
     // A result of another rank that never came has nothing behind it that could agree.
     if (since_gap_ >= kGapReach) CloseGap();
   }

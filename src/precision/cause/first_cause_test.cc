@@ -118,6 +118,40 @@ TEST(FirstCauseTest, NanThatNoRecordedCallGave) {
   EXPECT_EQ(Cause(first(nan), first(X())).kind, CauseKind::kInput);
 }
 
+// A cell that joins its weights into one vector.
+TEST(FirstCauseTest, AWeightInAnotherShapeIsAWeight) {
+  const auto run = [](const std::string& weight, const std::string& joined) {
+    const std::string flat = base::ReplaceAll(weight, "[8, 8]", "[64, 1]");
+    return Concat(CauseApi("Torch.tanh.0.forward", X(), Y()), ",",
+                  CauseApi("Torch.cat.0.forward", Concat("[", flat, "]"), joined), ",",
+                  R"("Module.cell.Cell.forward.0": {"input_args": [)", X(),
+                  R"(], "input_kwargs": {}, "parameters": {"weight": )", weight,
+                  R"(}, "output": [)", joined, "]}");
+  };
+  const FirstCause cause =
+      Cause(run(CauseValues("0.75", "3.1"), CauseValues("0.75", "3.1")), run(Weight(), Weight()));
+  EXPECT_EQ(cause.kind, CauseKind::kWeight);
+  EXPECT_EQ(cause.place, "Torch.cat.0.forward.input.0.0");
+}
+
+// What computes with it is not recorded.
+TEST(FirstCauseTest, AWeightOfTheModuleAroundIsNamedBeforeTheOperator) {
+  const auto run = [](const std::string& weight, const std::string& output) {
+    return Concat(CauseApi("Torch.tanh.0.forward", X(), Y()), ",",
+                  CauseApi("Torch.add.0.forward", Y(), output), ",",
+                  R"("Module.cell.Cell.forward.0": {"input_args": [)", Y(),
+                  R"(], "input_kwargs": {}, "parameters": {"weight": )", weight,
+                  R"(}, "output": [)", output, "]}");
+  };
+  const std::string other = CauseValues("9.0", "20.0");
+  const char* tree = R"("Torch.add.0.forward": "Module.cell.Cell.forward.0")";
+  const FirstCause cause = Cause(run(CauseValues("0.75", "3.1"), other), run(Weight(), Z()), tree);
+  EXPECT_EQ(cause.kind, CauseKind::kWeight);
+  EXPECT_EQ(cause.place, "Module.cell.Cell.forward.0.parameters.weight");
+  // The weight is the same: the operator it is.
+  EXPECT_EQ(Cause(run(Weight(), other), run(Weight(), Z()), tree).kind, CauseKind::kOperator);
+}
+
 // The weight of a norm as a model multiplies it, where no module is recorded.
 TEST(FirstCauseTest, AVectorThatIsLearnedIsAWeight) {
   const auto vector = [](const char* max, const char* grad) {

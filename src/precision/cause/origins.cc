@@ -80,7 +80,10 @@ double Origins::UnitOfCast(const DumpRow& row) {
 const DumpRow* Origins::ParameterOf(const DumpRow& row) {
   IndexValues();
   const auto found = parameters_.find(ValueKey(row, mode_));
-  return found == parameters_.end() || found->second->shape != row.shape ? nullptr : found->second;
+  // A view of it has its values in another shape.
+  const bool fits =
+      found != parameters_.end() && OperandOf(*found->second).elements == OperandOf(row).elements;
+  return fits ? found->second : nullptr;
 }
 
 int32_t Origins::Find(std::string_view api) {

@@ -256,13 +256,21 @@ class SameValues {
   bool Are(const KernelTensor& a, const KernelTensor& b) const {
     return numbers_.at(&a) == numbers_.at(&b);
   }
+  // Whether two kernels take and give the same, so that either may stand for the other.
+  bool AreOf(const KernelCall& a, const KernelCall& b) const {
+    return std::equal(a.tensors.begin(), a.tensors.end(), b.tensors.begin(), b.tensors.end(),
+                      [this](const KernelTensor& x, const KernelTensor& y) {
+                        return x.is_output == y.is_output && x.slot == y.slot && Are(x, y);
+                      });
+  }
 
  private:
   std::unordered_map<const KernelTensor*, size_t> numbers_;
 };
 
 // Kernels that the compiler expanded have other numbers in the graph, in no order: of those alike
-// each node gets the only one that takes and gives what its neighbours give and take.
+// each node gets the only one, or one of several equal ones, that takes and gives what its
+// neighbours give and take.
 class ExpandedKernels {
  public:
   ExpandedKernels(const KernelFinder& finder, const std::vector<std::string>& scopes,
@@ -295,7 +303,7 @@ class ExpandedKernels {
       graph_[node].kernel = kernel;
       const bool fits = Fits(node);
       graph_[node].kernel = nullptr;
-      if (!fits) continue;
+      if (!fits || (found != nullptr && values_.AreOf(*found, *kernel))) continue;
       if (found != nullptr) return false;
       found = kernel;
     }
@@ -358,6 +366,37 @@ GradientGraph ReadGradientGraph(const IrFile& file, const KernelFlow& flow) {
   return out;
 }
 
+Result<std::vector<GradientGraph>> ReadGradientGraphs(const KernelFlow& flow) {
+  std::vector<GradientGraph> out;
+  for (const std::string& path : flow.graphs) {
+    SONDE_ASSIGN_OR_RETURN(const IrFile file, ReadIrFile(path));
+    out.push_back(ReadGradientGraph(file, flow));
+  }
+  return out;
+}
+
+std::vector<const KernelCall*> CallsInGraphOrder(const KernelFlow& flow,
+                                                 const std::vector<GradientGraph>& graphs) {
+  std::unordered_map<const KernelCall*, size_t> places;
+  for (const GradientGraph& graph : graphs) {
+    for (const KernelNode& node : graph) {
+      if (node.kernel != nullptr) places.emplace(node.kernel, places.size());
+    }
+  }
+  std::vector<std::pair<size_t, const KernelCall*>> calls;
+  size_t place = 0;
+  for (const KernelCall& call : flow.calls) {
+    const auto found = places.find(&call);
+    if (found != places.end()) place = found->second;
+    calls.emplace_back(place, &call);
+  }
+  std::stable_sort(calls.begin(), calls.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<const KernelCall*> out;
+  for (const auto& [at, call] : calls) out.push_back(call);
+  return out;
+}
+
 const KernelTensor* OutputOf(const GradientGraph& graph, const NodeValue& value) {
   const KernelCall* kernel = graph[value.node].kernel;
   if (kernel == nullptr) return nullptr;
@@ -373,6 +412,19 @@ const KernelTensor* InputOf(const KernelNode& node, const NodeArgument& argument
     if (!tensor.is_output && tensor.slot == argument.place) return &tensor;
   }
   return nullptr;
+}
+
+bool TakesGradients(const GradientGraph& graph, size_t node) {
+  return std::any_of(graph[node].arguments.begin(), graph[node].arguments.end(),
+                     [&](const auto& each) { return graph[each.value.node].is_gradient; });
+}
+
+std::vector<size_t> ForwardUsers(const GradientGraph& graph, size_t node) {
+  std::vector<size_t> out;
+  for (const size_t user : graph[node].users) {
+    if (!graph[user].is_gradient && !TakesGradients(graph, user)) out.push_back(user);
+  }
+  return out;
 }
 
 }  // namespace sonde::precision

@@ -1,5 +1,5 @@
 // The graph whose kernels were dumped, as MindSpore wrote it beside the dump: what each node takes,
-// and of which call of the forward pass a gradient is. For JoinGradients().
+// and of which call of the forward pass a gradient is. For JoinKernels() and JoinGradients().
 //
 // Nodes that only pass values on (Load, Depend, MakeTuple, TupleGetItem) are left out: what takes
 // them takes what they pass on. A node's kernel is its dumped run; it is dropped where the numbers
@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "base/status.h"
 #include "precision/ir/ir_file.h"
 #include "precision/kernels/kernel_flow.h"
 
@@ -49,9 +50,22 @@ using GradientGraph = std::vector<KernelNode>;
 
 // Empty where the file has more than one graph.
 GradientGraph ReadGradientGraph(const IrFile& file, const KernelFlow& flow);
+// Of all files of the flow; fails where one cannot be read.
+Result<std::vector<GradientGraph>> ReadGradientGraphs(const KernelFlow& flow);
+
+// The kernels in the order of the graph's text, which is that of the program: kernels run in
+// another one where they do not depend on each other. Those that it lacks stay behind the kernel
+// before them.
+std::vector<const KernelCall*> CallsInGraphOrder(const KernelFlow& flow,
+                                                 const std::vector<GradientGraph>& graphs);
 
 // Null: not dumped.
 const KernelTensor* OutputOf(const GradientGraph& graph, const NodeValue& value);
 const KernelTensor* InputOf(const KernelNode& node, const NodeArgument& argument);
+
+bool TakesGradients(const GradientGraph& graph, size_t node);
+// Nodes of the forward pass that take any output of a node; optimizers, which take gradients,
+// aside.
+std::vector<size_t> ForwardUsers(const GradientGraph& graph, size_t node);
 
 }  // namespace sonde::precision

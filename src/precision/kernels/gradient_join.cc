@@ -5,8 +5,6 @@
 #include <unordered_map>
 #include <utility>
 
-#include "precision/ir/ir_file.h"
-#include "precision/kernels/gradient_graph.h"
 #include "precision/kernels/gradient_roles.h"
 
 namespace sonde::precision {
@@ -34,15 +32,14 @@ std::map<std::string, std::string> PairKeys(const GradientRoles& of_dump,
 
 }  // namespace
 
-Result<std::vector<JoinedGradient>> JoinGradients(const KernelFlow& flow, const RunValues& kernels,
-                                                  const DumpFile& dump, const RunValues& values,
-                                                  const std::vector<int64_t>& partners) {
+std::vector<JoinedGradient> JoinGradients(const KernelFlow& flow,
+                                          const std::vector<GradientGraph>& graphs,
+                                          const ParameterTensors& parameters,
+                                          const RunValues& kernels, const DumpFile& dump,
+                                          const RunValues& values,
+                                          const std::vector<int64_t>& partners) {
   GradientRoles of_kernels;
-  std::set<std::string> parameters;
-  for (const std::string& path : flow.graphs) {
-    SONDE_ASSIGN_OR_RETURN(const IrFile file, ReadIrFile(path));
-    AddKernelRoles(ReadGradientGraph(file, flow), kernels, &of_kernels, &parameters);
-  }
+  for (const GradientGraph& graph : graphs) AddKernelRoles(graph, kernels, &of_kernels);
   const auto pairs = PairKeys(DumpRoles(dump, values, partners, parameters), of_kernels);
   std::unordered_map<std::string, std::vector<const KernelTensor*>> tensors;
   for (const auto& [key, other] : pairs) tensors[other];

@@ -10,9 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "base/status.h"
 #include "precision/dump/dump_file.h"
+#include "precision/kernels/gradient_graph.h"
 #include "precision/kernels/kernel_flow.h"
+#include "precision/kernels/parameter_values.h"
 #include "precision/kernels/run_values.h"
 
 namespace sonde::precision {
@@ -23,10 +24,12 @@ struct JoinedGradient {
 };
 
 // All gradients of the dump with numbers, equal ones together. `partners`: of each value of the
-// dump the index of one of the kernels, -1: none. Fails where a graph beside the dump cannot be
-// read.
-Result<std::vector<JoinedGradient>> JoinGradients(const KernelFlow& flow, const RunValues& kernels,
-                                                  const DumpFile& dump, const RunValues& values,
-                                                  const std::vector<int64_t>& partners);
+// dump the index of one of the kernels, -1: none.
+std::vector<JoinedGradient> JoinGradients(const KernelFlow& flow,
+                                          const std::vector<GradientGraph>& graphs,
+                                          const ParameterTensors& parameters,
+                                          const RunValues& kernels, const DumpFile& dump,
+                                          const RunValues& values,
+                                          const std::vector<int64_t>& partners);
 
 }  // namespace sonde::precision

@@ -92,13 +92,15 @@ std::vector<std::vector<double>> JoinedMaxima(std::string_view graph) {
   const auto dump = DumpFile::Parse(kLinearDump, "dump.json");
   const auto construct = ConstructFile::Parse("{}", "construct.json");
   EXPECT_TRUE(dump.ok() && construct.ok());
-  const RunValues kernels = ValuesOfKernels(flow);
   const RunValues values = ValuesOfDump(**dump, **construct);
   EXPECT_EQ(values.values.size(), 3U);
-  const auto joined = JoinGradients(flow, kernels, **dump, values, {0, 1, 2});
-  EXPECT_TRUE(joined.ok());
+  const auto graphs = ReadGradientGraphs(flow);
+  EXPECT_TRUE(graphs.ok());
+  const RunValues kernels = ValuesOfKernels(CallsInGraphOrder(flow, *graphs));
+  const auto joined =
+      JoinGradients(flow, *graphs, FindParameters(*graphs), kernels, **dump, values, {0, 1, 2});
   std::vector<std::vector<double>> out;
-  for (const JoinedGradient& gradient : *joined) {
+  for (const JoinedGradient& gradient : joined) {
     out.emplace_back();
     for (const KernelTensor* tensor : gradient.tensors) out.back().push_back(tensor->statistics[0]);
   }

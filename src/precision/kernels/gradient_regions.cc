@@ -18,11 +18,6 @@ constexpr std::string_view kById = "#";        // "#38934": of the call with tha
 constexpr std::string_view kByOperator = "~";  // "~softmax": of some call of that operator
 constexpr std::string_view kGradientWords[] = {"backward", "grad"};
 
-bool TakesGradients(const GradientGraph& graph, size_t node) {
-  return std::any_of(graph[node].arguments.begin(), graph[node].arguments.end(),
-                     [&](const auto& each) { return graph[each.value.node].is_gradient; });
-}
-
 // What a gradient is of, see kById and kByOperator; empty: unknown. `names`: of those before it.
 std::string RegionName(const GradientGraph& graph, size_t index,
                        const std::vector<std::string>& names) {
@@ -211,14 +206,6 @@ bool IsUnknownPart(const GradientGraph& graph, size_t node) {
   // A sum over what was broadcast ends the gradient that it sums up.
   return each.op != "ReduceSum" || each.arguments.size() != 1 ||
          graph[each.arguments.front().value.node].forward_id.empty();
-}
-
-std::vector<size_t> ForwardUsers(const GradientGraph& graph, size_t node) {
-  std::vector<size_t> out;
-  for (const size_t user : graph[node].users) {
-    if (!graph[user].is_gradient && !TakesGradients(graph, user)) out.push_back(user);
-  }
-  return out;
 }
 
 }  // namespace sonde::precision

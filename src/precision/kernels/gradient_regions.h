@@ -25,8 +25,4 @@ std::vector<GradientRegion> FindGradientRegions(const GradientGraph& graph);
 // what it is for.
 bool IsUnknownPart(const GradientGraph& graph, size_t node);
 
-// Nodes of the forward pass that take any output of a node; optimizers, which take gradients,
-// aside.
-std::vector<size_t> ForwardUsers(const GradientGraph& graph, size_t node);
-
 }  // namespace sonde::precision

@@ -15,7 +15,6 @@ namespace {
 using base::Concat;
 
 constexpr std::string_view kBackwardMark = ".backward";
-constexpr std::string_view kOfParameters = ".parameters_grad";
 // Of products the gradient of one factor takes the others.
 constexpr std::string_view kProducts[] = {"mul", "dense", "linear", "conv"};
 
@@ -176,33 +175,6 @@ class KernelRoles {
   std::map<size_t, std::set<std::string>> gradients_;  // of nodes
 };
 
-// "Cell.head.Dense.parameters_grad.0" and its "bias.0" -> "head.bias".
-std::string NameOfParameter(const DumpRow& row, std::string_view api) {
-  const std::string_view cell = api.substr(0, api.find(kOfParameters));
-  std::vector<std::string_view> parts = base::Split(cell, '.');
-  if (parts.size() < 2) return {};
-  parts.erase(parts.begin());
-  parts.pop_back();
-  std::vector<std::string_view> name =
-      base::Split(row.name.substr(std::min(api.size() + 1, row.name.size())), '.');
-  while (name.size() > 1 && base::IsDigits(name.back())) name.pop_back();
-  parts.insert(parts.end(), name.begin(), name.end());
-  return base::Join(parts, ".");
-}
-
-// The parameter of the kernels that has this name, or the only one that has it behind or before
-// the names of outer cells.
-std::string KernelParameter(const std::string& name, const std::set<std::string>& parameters) {
-  if (parameters.contains(name)) return name;
-  std::string found;
-  for (const std::string& each : parameters) {
-    if (!each.ends_with(Concat(".", name)) && !name.ends_with(Concat(".", each))) continue;
-    if (!found.empty()) return {};
-    found = each;
-  }
-  return found;
-}
-
 // The roles of gradients in a dump of calls.
 class CallRoles {
  public:
@@ -214,7 +186,7 @@ class CallRoles {
     for (const DumpApi& api : dump.apis()) calls_[api.name] = &api;
   }
 
-  GradientRoles Find(const std::set<std::string>& parameters) {
+  GradientRoles Find(const ParameterTensors& parameters) {
     for (const DumpApi& api : dump_.apis()) {
       const size_t at = api.name.find(kBackwardMark);
       for (uint32_t i = api.first_row; i < api.first_row + api.row_count; ++i) {
@@ -294,19 +266,12 @@ class CallRoles {
 
 }  // namespace
 
-void AddKernelRoles(const GradientGraph& graph, const RunValues& kernels, GradientRoles* roles,
-                    std::set<std::string>* parameters) {
-  for (size_t i = 0; i < graph.size(); ++i) {
-    if (graph[i].IsParameter() && !ForwardUsers(graph, i).empty()) {
-      parameters->insert(graph[i].parameter);
-    }
-  }
+void AddKernelRoles(const GradientGraph& graph, const RunValues& kernels, GradientRoles* roles) {
   KernelRoles(graph, kernels, roles).AddAll();
 }
 
 GradientRoles DumpRoles(const DumpFile& dump, const RunValues& values,
-                        const std::vector<int64_t>& partners,
-                        const std::set<std::string>& parameters) {
+                        const std::vector<int64_t>& partners, const ParameterTensors& parameters) {
   return CallRoles(dump, values, partners).Find(parameters);
 }
 

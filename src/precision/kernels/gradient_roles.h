@@ -17,6 +17,7 @@
 
 #include "precision/dump/dump_file.h"
 #include "precision/kernels/gradient_graph.h"
+#include "precision/kernels/parameter_values.h"
 #include "precision/kernels/run_values.h"
 
 namespace sonde::precision {
@@ -24,13 +25,10 @@ namespace sonde::precision {
 // KeyOfValue() of the gradients by their role: a role of several is of no use.
 using GradientRoles = std::map<std::string, std::set<std::string>>;
 
-// `parameters` gets those that the forward pass takes.
-void AddKernelRoles(const GradientGraph& graph, const RunValues& kernels, GradientRoles* roles,
-                    std::set<std::string>* parameters);
+void AddKernelRoles(const GradientGraph& graph, const RunValues& kernels, GradientRoles* roles);
 
 GradientRoles DumpRoles(const DumpFile& dump, const RunValues& values,
-                        const std::vector<int64_t>& partners,
-                        const std::set<std::string>& parameters);
+                        const std::vector<int64_t>& partners, const ParameterTensors& parameters);
 
 // Whether a row is a gradient with numbers.
 bool IsGradient(const DumpRow& row, std::string_view api);

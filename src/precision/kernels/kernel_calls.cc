@@ -266,7 +266,7 @@ Status WriteJoinedCalls(const KernelFlow& flow, const std::string& dump_folder,
   }
   const bool is_tensors = flow.tensors && dump.dump->task() == "tensor";
   SONDE_ASSIGN_OR_RETURN(const KernelJoin join, JoinKernels(flow, *dump.dump, *dump.construct,
-                                                            /*merged_shapes=*/!is_tensors));
+                                                            /*any_shape=*/!is_tensors));
   if (join.joined == 0) {
     return base::NotFoundError(
         Concat("no value of ", dump.dump->path(), " is found among the ",

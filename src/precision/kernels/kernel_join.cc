@@ -6,7 +6,9 @@
 
 #include "base/count_of.h"
 #include "base/strings.h"
+#include "precision/kernels/gradient_graph.h"
 #include "precision/kernels/gradient_join.h"
+#include "precision/kernels/parameter_values.h"
 #include "precision/kernels/run_values.h"
 #include "precision/kernels/value_flow.h"
 #include "precision/kernels/value_points.h"
@@ -18,17 +20,21 @@ using base::Concat;
 
 constexpr size_t kMostCells = 400'000'000;  // a byte each
 
-// The partner of each value of the dump, -1 for none: the most points in the order of both runs.
-std::vector<int64_t> AlignValues(const std::vector<RunValue>& dump,
-                                 const std::vector<RunValue>& kernels) {
+// Adds the partners of those values of the dump that have none (-1): the most points in the order
+// of both runs.
+void AlignValues(const std::vector<RunValue>& dump, const std::vector<RunValue>& kernels,
+                 std::vector<int64_t>* partners) {
   enum Step : uint8_t { kSkipKernel, kSkipDump, kPair };
   const size_t width = kernels.size() + 1;
   std::vector<uint8_t> steps((dump.size() + 1) * width, kSkipDump);
   std::vector<int> above(width, 0);
   std::vector<int> row(width, 0);
+  std::vector<bool> taken(width, false);
+  for (const int64_t partner : *partners) taken[static_cast<size_t>(partner + 1)] = partner >= 0;
   for (size_t d = 1; d <= dump.size(); ++d) {
     for (size_t k = 1; k < width; ++k) {
-      const int points = PointsOf(dump[d - 1], kernels[k - 1]);
+      const bool is_open = (*partners)[d - 1] < 0 && !taken[k];
+      const int points = is_open ? PointsOf(dump[d - 1], kernels[k - 1]) : 0;
       const int paired = points >= kEnoughPoints ? above[k - 1] + points : -1;
       const int best = std::max({paired, above[k], row[k - 1]});
       row[k] = best;
@@ -36,15 +42,13 @@ std::vector<int64_t> AlignValues(const std::vector<RunValue>& dump,
     }
     std::swap(above, row);
   }
-  std::vector<int64_t> partners(dump.size(), -1);
   size_t k = kernels.size();
   for (size_t d = dump.size(); d > 0 && k > 0;) {
     const uint8_t step = steps[d * width + k];
     if (step != kSkipKernel) --d;
     if (step != kSkipDump) --k;
-    if (step == kPair) partners[d] = static_cast<int64_t>(k);
+    if (step == kPair) (*partners)[d] = static_cast<int64_t>(k);
   }
-  return partners;
 }
 
 std::set<std::string> PathsOf(const std::vector<RunValue>& values) {
@@ -89,34 +93,51 @@ void RemoveOuter(const std::string& outer, std::vector<RunValue>* values) {
 }
 
 const KernelTensor* TensorFor(const DumpRow& row, const std::vector<const KernelTensor*>& tensors,
-                              bool merged_shapes) {
+                              bool any_shape) {
   const std::vector<int64_t> shape = ShapeOfRow(row);
-  const KernelTensor* merged = nullptr;
+  const KernelTensor* other = nullptr;
   for (const KernelTensor* tensor : tensors) {
     if (tensor->shape == shape) return tensor;
-    if (merged == nullptr && IsMergedShape(tensor->shape, shape)) merged = tensor;
+    const bool fits = CountElements(tensor->shape) == CountElements(shape);
+    if (other == nullptr && fits) other = tensor;
   }
-  return merged_shapes ? merged : nullptr;
+  return any_shape ? other : nullptr;
 }
 
 // Gives rows their partners among the tensors of one value; false: none has one of its shape.
 bool GivePartners(const DumpFile& dump, const std::vector<uint32_t>& rows,
-                  const std::vector<const KernelTensor*>& tensors, bool merged_shapes,
+                  const std::vector<const KernelTensor*>& tensors, bool any_shape,
                   KernelJoin* join) {
   bool any = false;
   for (const uint32_t row : rows) {
-    join->partners[row] = TensorFor(dump.rows()[row], tensors, merged_shapes);
+    join->partners[row] = TensorFor(dump.rows()[row], tensors, any_shape);
     any |= join->partners[row] != nullptr;
   }
   return any;
 }
 
+// A parameter's row takes the kernels' tensor of that parameter, also where it shares its value
+// with others in one run only, as a zero.
+void GiveParameters(const DumpFile& dump, const ParameterTensors& parameters, bool any_shape,
+                    KernelJoin* join) {
+  for (size_t i = 0; i < dump.rows().size(); ++i) {
+    const DumpRow& row = dump.rows()[i];
+    if (row.section != Section::kParameters || !HasNumbers(row)) continue;
+    const auto found = parameters.find(
+        KernelParameter(NameOfParameter(row, dump.apis()[row.api].name), parameters));
+    if (found == parameters.end()) continue;
+    const KernelTensor* tensor = TensorFor(row, found->second, any_shape);
+    if (tensor != nullptr) join->partners[i] = tensor;
+  }
+}
+
 }  // namespace
 
 Result<KernelJoin> JoinKernels(const KernelFlow& flow, const DumpFile& dump,
-                               const ConstructFile& construct, bool merged_shapes) {
+                               const ConstructFile& construct, bool any_shape) {
   RunValues of_dump = ValuesOfDump(dump, construct);
-  RunValues kernels = ValuesOfKernels(flow);
+  SONDE_ASSIGN_OR_RETURN(const std::vector<GradientGraph> graphs, ReadGradientGraphs(flow));
+  RunValues kernels = ValuesOfKernels(CallsInGraphOrder(flow, graphs));
   const size_t count = of_dump.values.size();
   if ((count + 1) * (kernels.values.size() + 1) > kMostCells) {
     return base::InvalidArgumentError(
@@ -129,7 +150,12 @@ Result<KernelJoin> JoinKernels(const KernelFlow& flow, const DumpFile& dump,
   const std::string outer = OuterPath(kernel_paths, dump_paths);
   RemoveOuter(outer, &kernels.values);
   if (outer.empty()) RemoveOuter(OuterPath(dump_paths, kernel_paths), &of_dump.values);
-  std::vector<int64_t> partners = AlignValues(of_dump.values, kernels.values);
+  const ParameterTensors parameters = FindParameters(graphs);
+  NameKernelValues(parameters, &kernels);
+  NameDumpValues(dump, parameters, &of_dump);
+  FindKnownOperators(kernels.values, &of_dump.values);
+  std::vector<int64_t> partners = PairParameters(of_dump, kernels);
+  AlignValues(of_dump.values, kernels.values, &partners);
   FollowFlow(of_dump, kernels, &partners);
   KernelJoin out;
   out.partners.resize(dump.rows().size());
@@ -137,15 +163,16 @@ Result<KernelJoin> JoinKernels(const KernelFlow& flow, const DumpFile& dump,
   for (size_t d = 0; d < count; ++d) {
     if (partners[d] < 0) continue;
     const RunValue& partner = kernels.values[static_cast<size_t>(partners[d])];
-    if (GivePartners(dump, of_dump.values[d].rows, partner.tensors, merged_shapes, &out)) {
+    if (GivePartners(dump, of_dump.values[d].rows, partner.tensors, any_shape, &out)) {
       ++out.joined;
     }
   }
-  SONDE_ASSIGN_OR_RETURN(const std::vector<JoinedGradient> gradients,
-                         JoinGradients(flow, kernels, dump, of_dump, partners));
+  GiveParameters(dump, parameters, any_shape, &out);
+  const std::vector<JoinedGradient> gradients =
+      JoinGradients(flow, graphs, parameters, kernels, dump, of_dump, partners);
   out.gradients = gradients.size();
   for (const JoinedGradient& gradient : gradients) {
-    if (GivePartners(dump, gradient.rows, gradient.tensors, merged_shapes, &out)) {
+    if (GivePartners(dump, gradient.rows, gradient.tensors, any_shape, &out)) {
       ++out.joined_gradients;
     }
   }

@@ -4,9 +4,10 @@
 // several cells share has the scope of the first one. So the values are joined. In each run a value
 // is known by its producer and its consumers, which are found by equal statistics within that run;
 // the values of the two runs are aligned in their order, by element type, shape, the cells of
-// producer and consumers, and the operator, and then by what flows into what. Numbers of the two
-// runs are never compared for it. Values without enough in common stay without a partner. Gradients
-// follow by what they are the gradients of: gradient_join.h. Threads: pure.
+// producer and consumers, and the operator, and then by what flows into what; parameters are joined
+// by their names first (parameter_values.h). Numbers of the two runs are never compared for it.
+// Values without enough in common stay without a partner. Gradients follow by what they are the
+// gradients of: gradient_join.h. Threads: pure.
 #pragma once
 
 #include <cstdint>
@@ -29,9 +30,9 @@ struct KernelJoin {
   uint64_t joined_gradients = 0;              // of them
 };
 
-// Rows get only tensors of their own shape, or with `merged_shapes` also of one that only joins
-// neighbouring axes of it. Fails where the two runs have too many values for one table.
+// Rows get only tensors of their own shape, or with `any_shape` also the same values in another
+// one. Fails where the two runs have too many values for one table.
 Result<KernelJoin> JoinKernels(const KernelFlow& flow, const DumpFile& dump,
-                               const ConstructFile& construct, bool merged_shapes);
+                               const ConstructFile& construct, bool any_shape);
 
 }  // namespace sonde::precision

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <map>
 #include <unordered_map>
 
 #include "base/strings.h"
@@ -49,7 +50,8 @@ class ValueTable {
     return found->second;
   }
   RunValue& At(size_t index) { return out_.values[index]; }
-  void AddCall(RunCall call) {
+  // What a call gives and does not take is computed.
+  void MarkComputed(const RunCall& call) {
     for (const auto& output : call.outputs) {
       const size_t value = output.second;
       const auto takes = [value](const auto& input) { return input.second == value; };
@@ -57,6 +59,9 @@ class ValueTable {
         out_.values[value].is_computed = true;
       }
     }
+  }
+  void AddCall(RunCall call) {
+    MarkComputed(call);
     out_.calls.push_back(std::move(call));
   }
   RunValues Take() { return std::move(out_); }
@@ -96,11 +101,48 @@ void AddOperators(const KernelCall& call, std::set<std::string>* out) {
   out->insert(std::move(expanded));
 }
 
-// Whether a row is a tensor that goes into a forward call or comes out of it, with numbers.
+// Whether a row is a tensor of a forward call, with numbers.
 bool IsForwardValue(const DumpRow& row, std::string_view api) {
-  return (row.section == Section::kInput || row.section == Section::kOutput) &&
-         api.find(".backward") == std::string_view::npos && HasNumbers(row);
+  return row.section <= Section::kOutput && api.find(".backward") == std::string_view::npos &&
+         HasNumbers(row);
 }
+
+// The places of the inputs of a call as kernels number them: each tensor of a list has its own
+// ("input.0.2" is 2, and "input.1" behind three of them 3).
+class InputSlots {
+ public:
+  void Add(const DumpRow& row, std::string_view api) {
+    const std::string slot = SlotOf(row, api);
+    const auto [argument, item] = Split(slot);
+    if (argument < 0 || item < 0 || row.kind != LeafKind::kTensor) return;
+    int64_t& size = sizes_[argument];
+    size = std::max(size, item + 1);
+  }
+  std::string Of(const DumpRow& row, std::string_view api) const {
+    std::string slot = SlotOf(row, api);
+    const auto [argument, item] = Split(slot);
+    if (argument < 0) return slot;
+    int64_t place = argument + std::max<int64_t>(item, 0);
+    for (const auto& [before, size] : sizes_) {
+      if (before < argument) place += size - 1;
+    }
+    return std::to_string(place);
+  }
+
+ private:
+  // -1: no number, or for the item of a list: it is none.
+  static std::pair<int64_t, int64_t> Split(std::string_view slot) {
+    const std::vector<std::string_view> parts = base::Split(slot, '.');
+    const auto number = [&parts](size_t at) {
+      return at < parts.size() && base::IsDigits(parts[at])
+                 ? base::ParseInt64(parts[at]).value_or(-1)
+                 : -1;
+    };
+    return parts.size() > 2 ? std::pair<int64_t, int64_t>(-1, -1) : std::pair(number(0), number(1));
+  }
+
+  std::map<int64_t, int64_t> sizes_;  // of the lists of tensors, by argument
+};
 
 }  // namespace
 
@@ -146,9 +188,10 @@ bool HasNumbers(const DumpRow& row) {
          row.stats[kMin].IsNumber() && row.stats[kNorm].IsNumber();
 }
 
-RunValues ValuesOfKernels(const KernelFlow& flow) {
+RunValues ValuesOfKernels(const std::vector<const KernelCall*>& calls) {
   ValueTable table;
-  for (const KernelCall& call : flow.calls) {
+  for (const KernelCall* each : calls) {
+    const KernelCall& call = *each;
     if (call.is_backward) continue;
     const std::string path = CellsPath(call.cells);
     RunCall run;
@@ -178,6 +221,10 @@ RunValues ValuesOfDump(const DumpFile& dump, const ConstructFile& construct) {
     const std::string cell = CellPath(construct.ModuleOf(api.name));
     const bool is_cell = IsModuleName(api.name);
     RunCall run;
+    InputSlots slots;
+    for (uint32_t i = api.first_row; i < api.first_row + api.row_count; ++i) {
+      if (dump.rows()[i].section == Section::kInput) slots.Add(dump.rows()[i], api.name);
+    }
     for (uint32_t i = api.first_row; i < api.first_row + api.row_count; ++i) {
       const DumpRow& row = dump.rows()[i];
       if (!IsForwardValue(row, api.name)) continue;
@@ -185,18 +232,29 @@ RunValues ValuesOfDump(const DumpFile& dump, const ConstructFile& construct) {
           table.IndexOf(DtypeFamily(row.dtype), ShapeOfRow(row), NumbersOfValue(row));
       RunValue& value = table.At(index);
       value.rows.push_back(i);
+      if (row.section == Section::kParameters) {
+        run.inputs.emplace_back("", index);
+        continue;
+      }
       const bool is_input = row.section == Section::kInput;
-      (is_input ? run.inputs : run.outputs).emplace_back(SlotOf(row, api.name), index);
+      if (is_input) {
+        run.inputs.emplace_back(slots.Of(row, api.name), index);
+      } else {
+        run.outputs.emplace_back(SlotOf(row, api.name), index);
+      }
       if (!cell.empty()) (is_input ? value.consumers : value.producers).insert(cell);
       if (!is_input && is_cell && !cell.empty()) value.results_of.insert(cell);
       if (!is_input && !is_cell) value.operators.insert(OperatorOf(api.name));
     }
-    if (is_cell) continue;
+    if (is_cell) {
+      table.MarkComputed(run);
+      continue;
+    }
     has_calls = has_calls || !run.outputs.empty();
     table.AddCall(std::move(run));
   }
   RunValues out = table.Take();
-  // Of cells alone: what they return was computed in them.
+  // Of cells alone, of which the parameters may be missing.
   for (RunValue& value : out.values) {
     if (!has_calls) value.is_computed = !value.producers.empty();
   }

@@ -1,5 +1,6 @@
 // The distinct values of one run, each with its producers and consumers, and the calls that take
-// and give them: for JoinKernels(). Forward calls only: JoinGradients() has the others.
+// and give them: for JoinKernels(). Forward calls only: JoinGradients() has the others. Parameters
+// of cells are values, too.
 //
 // Tensors with equal number of elements, element type and statistics are one value: a reshape
 // gives a value of the same run again. Threads: pure.
@@ -27,6 +28,8 @@ struct RunValue {
   std::set<std::string> consumers;
   std::set<std::string> results_of;  // cells of a dump that return it
   std::set<std::string> operators;   // of the producers, in lower case without '_'
+  bool has_known_operator = false;   // of a dump, see FindKnownOperators()
+  std::set<std::string> parameters;  // of the kernels' graph: those that have this value
   std::vector<std::vector<int64_t>> shapes;
   std::vector<const KernelTensor*> tensors;  // of kernels
   std::vector<uint32_t> rows;                // of a dump
@@ -43,7 +46,8 @@ struct RunValues {
   std::vector<RunCall> calls;    // kernels; calls of a dump that are no cells
 };
 
-RunValues ValuesOfKernels(const KernelFlow& flow);
+// `calls` in the order in which the program makes them, see CallsInGraphOrder().
+RunValues ValuesOfKernels(const std::vector<const KernelCall*>& calls);
 RunValues ValuesOfDump(const DumpFile& dump, const ConstructFile& construct);
 
 // The same for tensors that are one value.

@@ -58,15 +58,23 @@ class FlowPairs {
 
   void Improve() {
     for (int round = 0; round < kMostRounds; ++round) {
-      bool changed = false;
-      for (size_t d = 0; d < partners_.size(); ++d) changed = ImproveOne(d) || changed;
-      if (!changed) break;
+      // Pairs first: what follows from a wrong one would confirm it.
+      if (!ImproveAll(true) && !ImproveAll(false)) break;
     }
     DropUnconfirmed();
     JoinAlone();
   }
 
  private:
+  // Whether it changed anything among the values with a partner, or those without.
+  bool ImproveAll(bool with_partner) {
+    bool changed = false;
+    for (size_t d = 0; d < partners_.size(); ++d) {
+      if ((partners_[d] >= 0) == with_partner) changed = ImproveOne(d) || changed;
+    }
+    return changed;
+  }
+
   // How many calls of the value have a kernel like them at the other one.
   size_t Confirmed(size_t d, size_t k) const {
     return static_cast<size_t>(
@@ -93,7 +101,16 @@ class FlowPairs {
     return out;
   }
 
+  // Both are the same parameter of the model.
+  bool IsFixed(int64_t d) const {
+    return d >= 0 && !dump_.values[static_cast<size_t>(d)].parameters.empty() &&
+           partners_[static_cast<size_t>(d)] >= 0 &&
+           !kernels_.values[static_cast<size_t>(partners_[static_cast<size_t>(d)])]
+                .parameters.empty();
+  }
+
   bool ImproveOne(size_t d) {
+    if (IsFixed(static_cast<int64_t>(d))) return false;
     size_t most = partners_[d] < 0 ? 0 : Confirmed(d, static_cast<size_t>(partners_[d]));
     int64_t best = -1;
     for (const size_t k : Candidates(d)) {
@@ -103,7 +120,7 @@ class FlowPairs {
       }
       const size_t confirmed = Confirmed(d, k);
       const int64_t owner = owners_[k];
-      if (confirmed <= most) continue;
+      if (confirmed <= most || IsFixed(owner)) continue;
       if (owner >= 0 && Confirmed(static_cast<size_t>(owner), k) >= confirmed) continue;
       most = confirmed;
       best = static_cast<int64_t>(k);
@@ -118,7 +135,7 @@ class FlowPairs {
 
   void DropUnconfirmed() {
     for (size_t d = 0; d < partners_.size(); ++d) {
-      if (partners_[d] < 0) continue;
+      if (partners_[d] < 0 || IsFixed(static_cast<int64_t>(d))) continue;
       const auto k = static_cast<size_t>(partners_[d]);
       if (!ShareCell(dump_.values[d], kernels_.values[k]) && Confirmed(d, k) == 0) Part(d);
     }

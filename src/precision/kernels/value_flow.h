@@ -12,7 +12,7 @@
 namespace sonde::precision {
 
 // `partners`: of each value of the dump the index of one of the kernels, -1: none. Pairs that
-// nothing confirms, neither a cell nor the flow, are taken apart.
+// nothing confirms, neither a cell nor the flow, are taken apart; those of one parameter stay.
 void FollowFlow(const RunValues& dump, const RunValues& kernels, std::vector<int64_t>* partners);
 
 }  // namespace sonde::precision

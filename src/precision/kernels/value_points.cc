@@ -32,6 +32,26 @@ bool HaveCommon(const std::set<std::string>& a, const std::set<std::string>& b) 
   return std::any_of(a.begin(), a.end(), [&b](const auto& text) { return b.contains(text); });
 }
 
+// Has the values of another one, in another form: which of them a run has depends on the compiler.
+bool IsLayout(const std::string& op) {
+  static const std::set<std::string> kLayouts = {
+      "cast",    "chunk",     "contiguous", "expand",    "expanddims", "flatten",
+      "permute", "reshape",   "split",      "squeeze",   "swapaxes",   "swapdims",
+      "to",      "transpose", "type",       "unsqueeze", "view"};
+  return kLayouts.contains(op);
+}
+
+bool HaveCommonOperator(const RunValue& a, const RunValue& b) {
+  return std::any_of(a.operators.begin(), a.operators.end(), [&b](const std::string& op) {
+    return !IsLayout(op) && b.operators.contains(op);
+  });
+}
+
+// Functions outside of cells, and dumps without them, have no producers.
+bool MayShareProducer(const RunValue& a, const RunValue& b) {
+  return a.producers.empty() || b.producers.empty() || HaveCommon(a.producers, b.producers);
+}
+
 bool LiesInside(const std::set<std::string>& inner, const std::set<std::string>& outer) {
   return std::any_of(inner.begin(), inner.end(), [&outer](const std::string& path) {
     return std::any_of(outer.begin(), outer.end(), [&path](const std::string& above) {
@@ -68,9 +88,25 @@ bool ShareCell(const RunValue& of_dump, const RunValue& of_kernels) {
          LiesInside(of_kernels.producers, of_dump.results_of);
 }
 
+void FindKnownOperators(const std::vector<RunValue>& kernels, std::vector<RunValue>* dump) {
+  for (RunValue& value : *dump) {
+    value.has_known_operator =
+        std::any_of(kernels.begin(), kernels.end(), [&value](const RunValue& other) {
+          return other.elements == value.elements && other.family == value.family &&
+                 MayShareProducer(value, other) && HaveCommonOperator(value, other);
+        });
+  }
+}
+
 int PointsOf(const RunValue& of_dump, const RunValue& of_kernels) {
   if (of_dump.elements != of_kernels.elements || of_dump.family != of_kernels.family) return 0;
   if (!AreComputedAlike(of_dump, of_kernels)) return 0;
+  // Other weights, whatever they have in common.
+  if (!of_dump.parameters.empty() && !of_kernels.parameters.empty() &&
+      !HaveCommon(of_dump.parameters, of_kernels.parameters)) {
+    return 0;
+  }
+  if (of_dump.has_known_operator && !HaveCommonOperator(of_dump, of_kernels)) return 0;
   const ShapeFit fit = FitOf(of_dump, of_kernels);
   if (fit == ShapeFit::kNone) return 0;
   int points = fit == ShapeFit::kExact ? kSameShape : 0;

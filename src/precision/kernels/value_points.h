@@ -11,6 +11,11 @@ namespace sonde::precision {
 // Fewer points join nothing by themselves.
 inline constexpr int kEnoughPoints = 3;
 
+// Marks the values of a dump whose operator kernels of its cells, or of none, have by that name,
+// with results of that size: it was not renamed, so that results of other operators are other
+// values.
+void FindKnownOperators(const std::vector<RunValue>& kernels, std::vector<RunValue>* dump);
+
 // 0: they cannot be the same, or have nothing but their size in common.
 int PointsOf(const RunValue& of_dump, const RunValue& of_kernels);
 

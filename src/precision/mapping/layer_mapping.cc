@@ -5,6 +5,8 @@
 
 #include "base/host/yaml_file.h"
 #include "base/strings.h"
+#include "precision/mapping/call_name.h"
+#include "precision/mapping/parameter_pairs.h"
 
 namespace sonde::precision {
 namespace {
@@ -13,49 +15,6 @@ using base::Concat;
 using base::YamlNode;
 
 constexpr std::string_view kTop = "TopLayer";
-
-// The parts of a call's name: "Module.layers.0.Linear.forward.2".
-struct CallName {
-  std::string_view path;    // "layers.0"
-  std::string_view klass;   // "Linear"
-  std::string_view state;   // "forward", "backward", "parameters_grad"
-  std::string_view number;  // "2"
-};
-
-bool ParseModule(std::string_view name, CallName* out) {
-  if (!IsModuleName(name)) return false;
-  name.remove_prefix(name.find('.') + 1);
-  for (const std::string_view state : {std::string_view(".forward"), std::string_view(".backward"),
-                                       std::string_view(".parameters_grad")}) {
-    const size_t at = name.rfind(state);
-    if (at == std::string_view::npos) continue;
-    const std::string_view rest = name.substr(at + state.size());
-    if (!rest.empty() && rest[0] != '.') continue;
-    out->state = state.substr(1);
-    out->number = rest.empty() ? rest : rest.substr(1);
-    const std::string_view place = name.substr(0, at);
-    const size_t dot = place.rfind('.');
-    out->klass = place.substr(dot == std::string_view::npos ? 0 : dot + 1);
-    out->path = dot == std::string_view::npos ? std::string_view() : place.substr(0, dot);
-    return true;
-  }
-  return false;
-}
-
-// "Torch.square.3.forward" -> "square"; "Primitive.dense.Dense.0.forward" -> "dense.Dense".
-std::string ShortApiName(std::string_view name) {
-  const std::string plain = WithoutCallNumber(name);
-  const size_t first = plain.find('.');
-  const size_t last = plain.rfind('.');
-  return first == std::string::npos || last <= first ? plain
-                                                     : plain.substr(first + 1, last - first - 1);
-}
-
-std::string ForwardTwin(std::string_view name) {
-  const size_t at = name.rfind("backward");
-  if (at == std::string_view::npos) return {};
-  return Concat(name.substr(0, at), "forward", name.substr(at + 8));
-}
 
 // Gives every call of one side a key that is equal on both sides for matching calls.
 class CallKeys {
@@ -75,8 +34,8 @@ class CallKeys {
   // `used`: takes the lines of the mapping that a module's path is mapped by; may be null.
   using Used = std::vector<const LayerMapping::Child*>;
   std::string KeyOf(std::string_view name, Used* used = nullptr) const {
-    CallName call;
-    if (ParseModule(name, &call)) {
+    ModuleCall call;
+    if (ParseModuleCall(name, &call)) {
       return Concat("module|", MappedPath(call.path, used), "|", call.state, "|", call.number);
     }
     const auto found = api_keys_.find(name);
@@ -85,8 +44,8 @@ class CallKeys {
 
  private:
   void AddModule(std::string_view name) {
-    CallName call;
-    if (ParseModule(name, &call)) class_of_.emplace(call.path, call.klass);
+    ModuleCall call;
+    if (ParseModuleCall(name, &call)) class_of_.emplace(call.path, call.class_name);
   }
 
   // Pipeline stages begin at a later layer.
@@ -160,8 +119,8 @@ class CallKeys {
     }
     const ConstructEntry* entry = tree_.Find(name);
     std::string scope;
-    CallName parent;
-    if (entry != nullptr && ParseModule(entry->parent, &parent)) {
+    ModuleCall parent;
+    if (entry != nullptr && ParseModuleCall(entry->parent, &parent)) {
       scope = Concat(MappedPath(parent.path), "|", parent.state, "|", parent.number);
     } else if (entry != nullptr) {
       scope = entry->parent;  // optimizer, clip_grad, or the top
@@ -184,20 +143,38 @@ std::string_view SuffixOf(const DumpFile& dump, const DumpRow& row) {
   return row.name.starts_with(api) ? row.name.substr(api.size()) : std::string_view();
 }
 
-// The row of `api` with that suffix; for parameters, whose names differ between frameworks, else
-// the one at that position.
-const DumpRow* FindPartner(const DumpFile& dump, const DumpApi& api, Section section,
-                           std::string_view suffix, uint32_t position) {
-  const bool by_position = section == Section::kParameters || section == Section::kParametersGrad;
-  const DumpRow* at_position = nullptr;
-  uint32_t index = 0;
+std::vector<const DumpRow*> RowsOfSection(const DumpFile& dump, const DumpApi& api,
+                                          Section section) {
+  std::vector<const DumpRow*> out;
   for (uint32_t r = api.first_row; r < api.first_row + api.row_count; ++r) {
-    const DumpRow& row = dump.rows()[r];
-    if (row.section != section) continue;
-    if (SuffixOf(dump, row) == suffix) return &row;
-    if (by_position && index++ == position) at_position = &row;
+    if (dump.rows()[r].section == section) out.push_back(&dump.rows()[r]);
   }
-  return at_position;
+  return out;
+}
+
+// The golden row of each target row of a section: of parameters by what they are, else by suffix.
+void PairSection(const DumpFile& target, const DumpApi& ours, const DumpFile& golden,
+                 const DumpApi& theirs, Section section,
+                 std::unordered_map<const DumpRow*, const DumpRow*>* partners) {
+  const std::vector<const DumpRow*> of_target = RowsOfSection(target, ours, section);
+  const std::vector<const DumpRow*> of_golden = RowsOfSection(golden, theirs, section);
+  std::vector<std::string_view> names;
+  std::vector<std::string_view> golden_names;
+  for (const DumpRow* row : of_target) names.push_back(SuffixOf(target, *row));
+  for (const DumpRow* row : of_golden) golden_names.push_back(SuffixOf(golden, *row));
+  if (section == Section::kParameters || section == Section::kParametersGrad) {
+    const std::vector<int> found = PairParameterNames(names, golden_names);
+    for (size_t i = 0; i < found.size(); ++i) {
+      if (found[i] >= 0) partners->emplace(of_target[i], of_golden[static_cast<size_t>(found[i])]);
+    }
+    return;
+  }
+  std::unordered_map<std::string_view, const DumpRow*> by_suffix;
+  for (size_t i = 0; i < of_golden.size(); ++i) by_suffix.emplace(golden_names[i], of_golden[i]);
+  for (size_t i = 0; i < of_target.size(); ++i) {
+    const auto found = by_suffix.find(names[i]);
+    if (found != by_suffix.end()) partners->emplace(of_target[i], found->second);
+  }
 }
 
 }  // namespace
@@ -270,15 +247,16 @@ std::vector<std::pair<std::string, std::string>> DataPairsOf(const LayerMapping:
   for (const DumpApi& api : target.apis()) {
     const auto call = calls.find(api.name);
     const auto found = call == calls.end() ? golden_api.end() : golden_api.find(call->second);
-    std::map<Section, uint32_t> position;
+    std::unordered_map<const DumpRow*, const DumpRow*> partners;
+    for (size_t section = 0; found != golden_api.end() && section < kSectionCount; ++section) {
+      PairSection(target, api, golden, golden.apis()[found->second], static_cast<Section>(section),
+                  &partners);
+    }
     for (uint32_t r = api.first_row; r < api.first_row + api.row_count; ++r) {
       const DumpRow& row = target.rows()[r];
-      const uint32_t index = position[row.section]++;
-      const DumpRow* partner = found == golden_api.end()
-                                   ? nullptr
-                                   : FindPartner(golden, golden.apis()[found->second], row.section,
-                                                 SuffixOf(target, row), index);
-      out.emplace_back(row.name, partner == nullptr ? std::string_view("N/A") : partner->name);
+      const auto partner = partners.find(&row);
+      out.emplace_back(row.name,
+                       partner == partners.end() ? std::string_view("N/A") : partner->second->name);
     }
   }
   return out;

@@ -54,8 +54,8 @@ class LayerMapping {
   std::map<std::string, Children, std::less<>> classes_;
 };
 
-// Rows of matched calls: by their suffix, parameters also by position. Listed as pairs of full
-// names in target order; "N/A" where the golden dump has no such row.
+// Rows of matched calls: by their suffix, parameters by what they are (parameter_pairs.h). Listed
+// as pairs of full names in target order; "N/A" where the golden dump has no such row.
 std::vector<std::pair<std::string, std::string>> DataPairsOf(const LayerMapping::Names& calls,
                                                              const DumpFile& target,
                                                              const DumpFile& golden);

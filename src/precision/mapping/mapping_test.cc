@@ -1,3 +1,4 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -5,8 +6,10 @@
 
 #include "base/host/yaml_file.h"
 #include "base/test_folder.h"
+#include "precision/mapping/cell_calls.h"
 #include "precision/mapping/layer_mapping.h"
 #include "precision/mapping/name_mapping.h"
+#include "precision/mapping/parameter_pairs.h"
 #include "precision/test_support.h"
 
 namespace sonde::precision {
@@ -132,6 +135,106 @@ TEST_F(MappingTest, LayersByTheirPlaceInTheTree) {
   const auto pairs = DataPairsOf(calls, *target, *golden);
   EXPECT_EQ(pairs[0].second, "Module.decoder.layers.2.ffn.FFN.forward.0.input.0");
   EXPECT_EQ(pairs[1].second, "Module.decoder.layers.2.ffn.FFN.forward.0.parameters.gamma");
+}
+
+struct ParameterCase {
+  std::vector<std::string_view> target;
+  std::vector<std::string_view> golden;
+  std::vector<int> partners;
+};
+
+class ParameterPairsTest : public testing::TestWithParam<ParameterCase> {};
+
+TEST_P(ParameterPairsTest, ByWhatTheyAre) {
+  const ParameterCase& each = GetParam();
+  EXPECT_EQ(PairParameterNames(each.target, each.golden), each.partners);
+  // The other way round it is the same.
+  std::vector<int> back(each.golden.size(), -1);
+  for (size_t i = 0; i < each.partners.size(); ++i) {
+    if (each.partners[i] >= 0) back[static_cast<size_t>(each.partners[i])] = static_cast<int>(i);
+  }
+  EXPECT_EQ(PairParameterNames(each.golden, each.target), back);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Cases, ParameterPairsTest,
+    testing::Values(
+        ParameterCase{{"beta.0", "gamma.0"}, {"weight.0", "bias.0"}, {1, 0}},
+        ParameterCase{{".parameters.embedding_table"}, {".parameters.weight"}, {0}},
+        // A module's running means are no parameters of it, and no weight takes their place.
+        ParameterCase{{"moving_mean", "moving_variance", "gamma", "beta"},
+                      {"weight", "bias"},
+                      {-1, -1, 0, 1}},
+        ParameterCase{{"moving_mean", "moving_variance"}, {"running_mean", "running_var"}, {0, 1}},
+        ParameterCase{{"weight_hh_l0", "weight_ih_l0"}, {"weight_ih_l0", "weight_hh_l0"}, {1, 0}},
+        // Names that say nothing: by position.
+        ParameterCase{{"scale", "shift"}, {"weight", "bias"}, {0, 1}},
+        ParameterCase{{"a", "gamma", "b"}, {"weight", "x", "y"}, {1, 0, 2}},
+        ParameterCase{{"gamma"}, {"bias"}, {-1}},
+        ParameterCase{{"moving_mean", "a"}, {"x"}, {-1, 0}}));
+
+std::string NormCall(const std::string& name, const std::string& first, const std::string& second) {
+  const std::string record =
+      R"({"type": "torch.Tensor", "dtype": "torch.float32", "shape": [4], "Max": 1.0})";
+  const std::string parameters =
+      "{\"" + first + "\": " + record + ", \"" + second + "\": " + record;
+  return "\"" + name + ".forward.0\": {\"input_args\": [" + record +
+         "], \"parameters\": " + parameters + "}}, \"" + name + ".parameters_grad.0\": {\"" +
+         second + "\": [" + record + "], \"" + first + "\": [" + record + "]}";
+}
+
+TEST(LayerMappingTest, ParametersPairByWhatTheyAre) {
+  const auto target = DumpOf("{" + NormCall("Cell.norm.LayerNorm", "beta", "gamma") + "}",
+                             "statistics", "mindspore");
+  const auto golden = DumpOf("{" + NormCall("Module.norm.LayerNorm", "weight", "bias") + "}");
+  const auto tree = ConstructFile::Parse("{}", "c");
+  const auto calls = LayerMapping().MatchCalls(*target, **tree, *golden, **tree);
+  std::vector<std::string> pairs;
+  for (const auto& [from, to] : DataPairsOf(calls, *target, *golden)) {
+    if (from.find(".parameters") == std::string::npos) continue;
+    pairs.push_back(from.substr(from.find(".param")) + " " + to.substr(to.find(".param")));
+  }
+  EXPECT_THAT(pairs, testing::ElementsAre(".parameters.beta .parameters.bias",
+                                          ".parameters.gamma .parameters.weight",
+                                          ".parameters_grad.0.gamma .parameters_grad.0.weight",
+                                          ".parameters_grad.0.beta .parameters_grad.0.bias"));
+}
+
+// The golden run's first cell calls relu twice.
+TEST(CellCallsTest, CallsPairInTheirCellAlone) {
+  const auto target = DumpOf(
+      "{" + MappedCall("Mint.relu.0.forward") + "," + MappedCall("Mint.relu.1.forward") + "," +
+          MappedCall("Mint.relu.2.forward") + "," + MappedCall("Mint.relu.1.backward") + "}",
+      "statistics", "mindspore");
+  const auto golden = DumpOf(
+      "{" + MappedCall("Torch.relu.0.forward") + "," + MappedCall("Torch.relu.1.forward") + "," +
+      MappedCall("Torch.relu.2.forward") + "," + MappedCall("Torch.relu.2.backward") + "}");
+  const auto target_tree = ConstructFile::Parse(
+      R"({"Cell.a.Dense.forward.0": null, "Mint.relu.0.forward": "Cell.a.Dense.forward.0",
+          "Cell.b.Dense.forward.0": null, "Mint.relu.1.forward": "Cell.b.Dense.forward.0",
+          "Mint.relu.2.forward": "Cell.b.Dense.forward.0"})",
+      "t");
+  const auto golden_tree = ConstructFile::Parse(
+      R"({"Module.a.Linear.forward.0": null, "Torch.relu.0.forward": "Module.a.Linear.forward.0",
+          "Torch.relu.1.forward": "Module.a.Linear.forward.0",
+          "Module.b.Linear.forward.0": null, "Torch.relu.2.forward": "Module.b.Linear.forward.0"})",
+      "g");
+  const auto map_name = [](std::string_view name) {
+    std::string out(name);
+    if (out.starts_with("Cell.")) return out.replace(0, 4, "Module");
+    return out.replace(0, 4, "Torch");
+  };
+  const CellCalls calls(*target, **target_tree, *golden, **golden_tree, map_name);
+  const auto golden_of = [&](const std::string& name) {
+    return calls.WithGoldenNumber(name, map_name(name));
+  };
+  EXPECT_EQ(golden_of("Mint.relu.0.forward.input.0"), "Torch.relu.0.forward.input.0");
+  EXPECT_EQ(golden_of("Mint.relu.1.forward.input.0"), "Torch.relu.2.forward.input.0");
+  EXPECT_EQ(golden_of("Mint.relu.2.forward.input.0"), "");
+  EXPECT_EQ(golden_of("Mint.relu.1.backward.input.0"), "Torch.relu.2.backward.input.0");
+  EXPECT_EQ(calls.LoneCalls(),
+            "1 call only in the target's cells (the first: Mint.relu.2.forward), 1 call only in "
+            "the golden run's modules (the first: Torch.relu.1.forward)");
 }
 
 }  // namespace

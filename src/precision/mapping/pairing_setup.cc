@@ -1,14 +1,17 @@
 #include "precision/mapping/pairing_setup.h"
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <unordered_set>
 
 #include "base/count_of.h"
 #include "base/strings.h"
 #include "precision/compare/compare.h"
+#include "precision/mapping/cell_calls.h"
 #include "precision/mapping/layer_mapping.h"
 #include "precision/mapping/name_mapping.h"
+#include "precision/mapping/parameter_pairs.h"
 
 namespace sonde::precision {
 namespace {
@@ -63,8 +66,32 @@ bool HasCells(const DumpFile& dump) {
                      [](const DumpRow& row) { return row.name.starts_with("Cell."); });
 }
 
-Status UseNames(const MappingOptions& mapping, const DumpFile& target, const DumpFile& golden,
-                PairingSetup* out) {
+bool IsParameterName(std::string_view name) {
+  return name.find(".parameters") != std::string_view::npos;
+}
+
+// Where cells are mapped: names with the number that the call has in the golden dump, and with the
+// name that the parameter has there.
+std::function<std::string(std::string_view)> WithinCells(
+    const std::function<std::string(std::string_view)>& map_name,
+    std::shared_ptr<const CellCalls> calls, const DumpFile& golden) {
+  auto parameters = std::make_shared<std::unordered_set<std::string>>();
+  for (const DumpRow& row : golden.rows()) {
+    if (IsParameterName(row.name)) parameters->emplace(row.name);
+  }
+  return [map_name, calls = std::move(calls),
+          parameters = std::move(parameters)](std::string_view key) {
+    std::string mapped = map_name(key);
+    if (!IsModuleName(mapped)) return calls->WithGoldenNumber(key, std::move(mapped));
+    if (!IsParameterName(mapped) || parameters->contains(mapped)) return mapped;
+    const std::string usual = UsualParameterSuffix(mapped);
+    return parameters->contains(usual) ? usual : mapped;
+  };
+}
+
+Status UseNames(const MappingOptions& mapping, const DumpFile& target,
+                const ConstructFile& target_tree, const DumpFile& golden,
+                const ConstructFile& golden_tree, PairingSetup* out) {
   auto cells = std::make_shared<CellMapping>();
   auto apis = std::make_shared<ApiMapping>();
   if (mapping.cells && !mapping.cells->empty()) {
@@ -78,14 +105,22 @@ Status UseNames(const MappingOptions& mapping, const DumpFile& target, const Dum
                                         " skipped: the lists differ in length"));
     }
   }
-  // The two programs may call an API of one name in different places, so positions do not agree;
-  // numbers do.
+  // The two programs may call an API of one name in different places, so positions do not agree:
+  // without cells numbers do.
   out->options.renumber_backward = false;
   out->options.map_key = [cells, apis, map_cells = mapping.cells.has_value(),
                           map_apis = mapping.apis.has_value()](std::string_view key) {
     const std::string cell = map_cells ? cells->Map(key) : std::string(key);
     return map_apis && !IsModuleName(cell) ? apis->Map(cell) : cell;
   };
+  if (mapping.cells) {
+    const auto calls = std::make_shared<const CellCalls>(target, target_tree, golden, golden_tree,
+                                                         out->options.map_key);
+    if (const std::string lone = calls->LoneCalls(); !lone.empty()) {
+      out->notes.push_back(base::Concat("-cm: ", lone));
+    }
+    out->options.map_key = WithinCells(out->options.map_key, calls, golden);
+  }
   const auto& map_key = out->options.map_key;
   const auto by_cells = [&](std::string_view name, std::vector<size_t>* used) {
     cells->Map(name, used);
@@ -133,7 +168,7 @@ Result<PairingSetup> SetUpPairing(const MappingOptions& mapping, const DumpFile&
         &out.use);
     UseDataMapping(std::make_shared<DataMapping>(std::move(data)), &out.options);
   } else if (mapping.cells || mapping.apis) {
-    SONDE_RETURN_IF_ERROR(UseNames(mapping, target, golden, &out));
+    SONDE_RETURN_IF_ERROR(UseNames(mapping, target, target_tree, golden, golden_tree, &out));
   }
   return out;
 }

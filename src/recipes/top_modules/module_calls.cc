@@ -15,10 +15,10 @@ constexpr std::string_view kInstance = "nn.Module: ";
 // order, and questions are many, so each kind is sorted by itself, and only where it has to be.
 struct Call {
   int32_t thread;
-  int32_t slice_id;
+  int32_t place;  // among the calls
   int64_t ts;
   int64_t end;
-  auto Key() const { return std::tuple(thread, ts, -end, slice_id); }
+  auto Key() const { return std::tuple(thread, ts, -end, place); }
 };
 
 struct Question {
@@ -39,9 +39,10 @@ void Sort(std::vector<Event>& events) {
 std::vector<Call> SortedCalls(const TraceData& data, const std::vector<int32_t>& slice_ids) {
   std::vector<Call> calls;
   calls.reserve(slice_ids.size());
-  for (const int32_t id : slice_ids) {
-    const store::SliceRow& slice = data.Slice(id);
-    calls.push_back({data.TrackOf(slice).thread_id, id, slice.ts, data.EndNs(slice)});
+  for (size_t i = 0; i < slice_ids.size(); ++i) {
+    const store::SliceRow& slice = data.Slice(slice_ids[i]);
+    calls.push_back(
+        {data.TrackOf(slice).thread_id, static_cast<int32_t>(i), slice.ts, data.EndNs(slice)});
   }
   Sort(calls);
   return calls;
@@ -100,7 +101,7 @@ std::string_view ModuleCalls::ClassOf(int32_t slice_id) const {
   return has_number && name[end] == '_' ? name.substr(0, end) : name;
 }
 
-std::vector<int32_t> ModuleCalls::PathsAround(std::span<const int32_t> slice_ids) const {
+std::vector<int32_t> ModuleCalls::CallsAround(std::span<const int32_t> slice_ids) const {
   std::vector<int32_t> around(slice_ids.size(), store::kNone);
   if (slices_.empty()) return around;
   const std::vector<Call> calls = SortedCalls(data_, slices_);
@@ -120,7 +121,7 @@ std::vector<int32_t> ModuleCalls::PathsAround(std::span<const int32_t> slice_ids
       open.push_back(&*next);
     }
     leave(question.ts);
-    if (!open.empty()) around[question.index] = PathOf(open.back()->slice_id);
+    if (!open.empty()) around[question.index] = open.back()->place;
   }
   return around;
 }

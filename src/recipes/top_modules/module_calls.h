@@ -32,9 +32,9 @@ class ModuleCalls {
   int32_t PathOf(int32_t slice_id) const;
   std::string_view ClassOf(int32_t slice_id) const;
 
-  // For each slice the path of the innermost call that is open on its thread when it begins, else
-  // store::kNone. Negative numbers of slices have none.
-  std::vector<int32_t> PathsAround(std::span<const int32_t> slice_ids) const;
+  // For each slice the innermost call that is open on its thread when it begins, as its place in
+  // slices(), else store::kNone. Negative numbers of slices have none.
+  std::vector<int32_t> CallsAround(std::span<const int32_t> slice_ids) const;
 
  private:
   int32_t AddPath(const store::SliceRow& slice);

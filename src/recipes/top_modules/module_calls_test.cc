@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+#include <string>
+#include <utility>
+
 #include "recipes/top_modules/top_modules.h"
 
 namespace sonde::recipes {
@@ -94,6 +98,49 @@ TEST_F(ModuleCallsTest, DeviceTimeIsThatOfTheModuleOpenAtTheLaunch) {
   EXPECT_EQ(rows[1].device_self_ns, 1000);
   EXPECT_EQ(rows[2].path, "Net_0.Linear_3");
   EXPECT_EQ(rows[2].device_total_ns, 10);
+}
+
+// The tasks of the test above on other calls: first [0, 30) and second [40, 90) call shared
+// [10, 20) and [50, 80), the second one also itself, shared [60, 70) in shared.
+TEST_F(ModuleCallsTest, ASharedModuleCountsForTheOneThatCalledIt) {
+  data_.names = {"thread", "module", "stream", "first", "second", "shared", "aten::mm"};
+  slices_.clear();
+  const auto add = [this](int64_t ts, int64_t dur, Track track, int32_t name, int32_t parent) {
+    const auto id = static_cast<int32_t>(slices_.size());
+    slices_.push_back(Slice(id, ts, dur, track, static_cast<Name>(name), parent));
+    return id;
+  };
+  for (const int64_t ts : {5, 12, 41, 55, 65, 75}) add(ts, 1, kOps, 6, store::kNone);
+  const int32_t first = add(0, 30, kModules, 3, store::kNone);
+  const int32_t inner = add(10, 10, kModules, 5, first);
+  const int32_t second = add(40, 50, kModules, 4, store::kNone);
+  const int32_t outer = add(50, 30, kModules, 5, second);
+  const int32_t deeper = add(60, 10, kModules, 5, outer);
+  ops_.clear();
+  for (const int32_t id : {first, inner, second, outer, deeper}) {
+    ops_.push_back({.slice_id = id, .scope = kModuleScope});
+  }
+  tasks_.clear();
+  int64_t all = 0;
+  for (int32_t i = 0; i < 6; ++i) {
+    const int64_t dur = int64_t{1} << i;
+    tasks_.push_back({.task_id = i, .dur = dur, .launch_slice_id = i});
+    all += dur;
+  }
+  data_.slices = slices_;
+  data_.ops = ops_;
+  data_.tasks = tasks_;
+  data_.flows = {};
+  std::map<std::string, std::pair<int64_t, int64_t>> times;
+  int64_t self_ns = 0;
+  for (const ModuleRow& row : TopModules(data_, ModuleCalls(data_))) {
+    times[std::string(row.path)] = {row.device_self_ns, row.device_total_ns};
+    self_ns += row.device_self_ns;
+  }
+  EXPECT_EQ(self_ns, all);
+  EXPECT_EQ(times["first"], std::pair(int64_t{1}, int64_t{1 + 2}));
+  EXPECT_EQ(times["second"], std::pair(int64_t{4}, int64_t{4 + 8 + 16 + 32}));
+  EXPECT_EQ(times["shared"], std::pair(int64_t{2 + 8 + 16 + 32}, int64_t{2 + 8 + 16 + 32}));
 }
 
 }  // namespace

@@ -13,41 +13,37 @@
 namespace sonde::recipes {
 namespace {
 
-// Device time by the path of the innermost module of the launching call, or, where that is on a
-// thread without modules (Ascend's task queue) or a graph's, of the operator.
-std::vector<int64_t> SelfTimes(const TraceData& data, const ModuleCalls& calls) {
+// Device time of each call, without those inside: of tasks whose launching call, or, where that is
+// on a thread without modules (Ascend's task queue) or a graph's, whose operator begins in it.
+std::vector<int64_t> OwnTimes(const TraceData& data, const ModuleCalls& calls) {
   const Launches launches(data);
   std::vector<int32_t> operators;
   operators.reserve(data.tasks.size());
   for (size_t i = 0; i < data.tasks.size(); ++i) operators.push_back(launches.OperatorOf(i));
-  const std::vector<int32_t> around_calls = calls.PathsAround(launches.calls());
-  const std::vector<int32_t> around_operators = calls.PathsAround(operators);
-  std::vector<int64_t> self_ns(calls.path_count(), 0);
+  const std::vector<int32_t> around_launches = calls.CallsAround(launches.calls());
+  const std::vector<int32_t> around_operators = calls.CallsAround(operators);
+  std::vector<int64_t> own_ns(calls.slices().size(), 0);
   for (size_t i = 0; i < data.tasks.size(); ++i) {
-    const bool has_call = around_calls[i] >= 0 && !launches.IsReplayed(i);
-    const int32_t path = has_call ? around_calls[i] : around_operators[i];
-    if (path < 0) continue;
-    self_ns[static_cast<size_t>(path)] += std::max<int64_t>(data.tasks[i].dur, 0);
+    const bool has_launch = around_launches[i] >= 0 && !launches.IsReplayed(i);
+    const int32_t call = has_launch ? around_launches[i] : around_operators[i];
+    if (call < 0) continue;
+    own_ns[static_cast<size_t>(call)] += std::max<int64_t>(data.tasks[i].dur, 0);
   }
-  return self_ns;
+  return own_ns;
 }
 
-// Paths of the modules called inside of each, each once.
-std::vector<std::vector<int32_t>> PathsInside(const TraceData& data, const ModuleCalls& calls) {
-  std::vector<std::vector<int32_t>> inside(calls.path_count());
-  for (const int32_t slice_id : calls.slices()) {
-    const int32_t path = calls.PathOf(slice_id);
-    for (int32_t id = data.Slice(slice_id).parent_id; id >= 0; id = data.Slice(id).parent_id) {
-      const int32_t outer = calls.PathOf(id);
-      if (outer < 0 || outer == path) continue;
-      inside[static_cast<size_t>(outer)].push_back(path);
-    }
+// Adds the time of a call to its path and to those of the calls around it, each once: a module that
+// two others share counts for the one that called it, and one that calls itself not twice.
+void AddDeviceTime(const TraceData& data, const ModuleCalls& calls, int32_t slice_id, int64_t ns,
+                   std::vector<ModuleRow>& rows) {
+  std::vector<int32_t> seen;
+  for (int32_t id = slice_id; id >= 0; id = data.Slice(id).parent_id) {
+    const int32_t path = calls.PathOf(id);
+    if (path < 0 || std::find(seen.begin(), seen.end(), path) != seen.end()) continue;
+    if (seen.empty()) rows[static_cast<size_t>(path)].device_self_ns += ns;
+    rows[static_cast<size_t>(path)].device_total_ns += ns;
+    seen.push_back(path);
   }
-  for (std::vector<int32_t>& paths : inside) {
-    std::sort(paths.begin(), paths.end());
-    paths.erase(std::unique(paths.begin(), paths.end()), paths.end());
-  }
-  return inside;
 }
 
 // Of compiled code: tasks by the paths that their operators are fused with.
@@ -65,16 +61,11 @@ std::unordered_map<std::string_view, int64_t> FusedTimes(const TraceData& data) 
 
 std::vector<ModuleRow> TopModules(const TraceData& data, const ModuleCalls& calls) {
   if (calls.slices().empty()) return {};
-  const std::vector<int64_t> self_ns = SelfTimes(data, calls);
-  const std::vector<std::vector<int32_t>> inside = PathsInside(data, calls);
+  const std::vector<int64_t> own_ns = OwnTimes(data, calls);
   std::vector<ModuleRow> rows(calls.path_count());
-  for (size_t i = 0; i < rows.size(); ++i) {
-    rows[i].path = calls.Path(static_cast<int32_t>(i));
-    rows[i].device_self_ns = self_ns[i];
-    rows[i].device_total_ns = self_ns[i];
-    for (const int32_t path : inside[i]) {
-      rows[i].device_total_ns += self_ns[static_cast<size_t>(path)];
-    }
+  for (size_t i = 0; i < rows.size(); ++i) rows[i].path = calls.Path(static_cast<int32_t>(i));
+  for (size_t i = 0; i < own_ns.size(); ++i) {
+    if (own_ns[i] > 0) AddDeviceTime(data, calls, calls.slices()[i], own_ns[i], rows);
   }
   for (const int32_t slice_id : calls.slices()) {
     ModuleRow& row = rows[static_cast<size_t>(calls.PathOf(slice_id))];
