@@ -1,6 +1,7 @@
 #include "importers/stored/stored.h"
 
 #include <memory>
+#include <string_view>
 
 #include "base/files.h"
 #include "base/strings.h"
@@ -30,6 +31,19 @@ Result<int32_t> StoredRank(const std::string& path) {
   SONDE_ASSIGN_OR_RETURN(const store::ResultTable ranks,
                          store->Query("SELECT coalesce(max(rank), -1) FROM process_"));
   return static_cast<int32_t>(ranks.Int(0, 0));
+}
+
+bool IsComparison(const std::string& path) {
+  const std::string_view name = base::BaseName(path);
+  return name.starts_with("compare_result_") && name.ends_with(".duckdb") &&
+         base::IsRegularFile(path);
+}
+
+Result<int32_t> ComparisonRank(const std::string&) { return -1; }
+
+Result<int64_t> ComparisonStamp(const std::string& path) {
+  SONDE_ASSIGN_OR_RETURN(const auto store, store::Store::OpenReadOnly(path));
+  return store->source_stamp();
 }
 
 bool IsHelperStored(const std::string& path) {

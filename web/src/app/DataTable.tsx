@@ -28,6 +28,8 @@ interface Properties {
   selected?: number;
   /** What the result declares of its columns: how cells are written, what leads where, what has a bar. */
   about?: readonly ResultColumnMessage[];
+  /** A class of the row, where it is no group. */
+  toneOf?: (row: Row) => string;
 }
 
 /** The part of the address that a table keeps: a filter, a group, hidden columns, an order. */
@@ -35,7 +37,7 @@ const useKept = (part: "f" | "g" | "c" | "s", name: string) => useAppState((s) =
 
 /** A table of the page: filter, groups, choice of columns and export; rows lead to the timeline. */
 export function DataTable(properties: Properties) {
-  const { answer, trace, sql, testId, name, plain = false, onRow, selected, about } = properties;
+  const { answer, trace, sql, testId, name, plain = false, onRow, selected, about, toneOf } = properties;
   const { store, actions, t } = useApp();
   const language = useAppState((s) => s.language);
   const session = useAppState((s) => s.session)!;
@@ -189,6 +191,7 @@ export function DataTable(properties: Properties) {
           {...(by < 0 ? { sort, onSort: setSort } : {})}
           {...(selected === undefined || sort ? {} : { selected })}
           onRow={lead}
+          {...(toneOf && by < 0 ? { toneOf } : {})}
           zero={zero}
         />
       )}

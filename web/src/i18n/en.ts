@@ -431,6 +431,12 @@ export const en = {
   "view.links": "Links",
   "view.pipeline": "Pipeline",
   "view.experts": "Experts",
+  "view.values": "Values",
+  "values.causes": "What the rows say",
+  "values.differing": "All that differ",
+  "values.none": "No comparison of values is open",
+  "values.none.help":
+    "sonde probe compare -tp TARGET -gp GOLDEN -o result --store writes one: open result/compare_result_*.duckdb.",
   "modules.none": "No modules were recorded",
   "modules.none.help":
     "They come with with_modules=True, or sonde run --profile-with-modules, and need the device's kernels beside them.",

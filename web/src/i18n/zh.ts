@@ -428,6 +428,12 @@ export const zh: Record<TextKey, string> = {
   "view.links": "链路",
   "view.pipeline": "流水线",
   "view.experts": "专家负载",
+  "view.values": "数值",
+  "values.causes": "各行的结论",
+  "values.differing": "全部不同的行",
+  "values.none": "没有打开数值比对结果",
+  "values.none.help":
+    "sonde probe compare -tp TARGET -gp GOLDEN -o result --store 会写出结果：打开 result/compare_result_*.duckdb。",
   "modules.none": "没有采集到模块",
   "modules.none.help": "使用 with_modules=True 或 sonde run --profile-with-modules 采集，并需要设备核函数数据。",
   "modules.hint": "点击跳转到执行位置；箭头展开下级。",
