@@ -49,7 +49,7 @@ export function rowsStatement(table: ValuesTable, cause: string): string {
       ? "cause IS DISTINCT FROM 'no difference'"
       : `coalesce(cause, 'not compared') = '${cause.replaceAll("'", "''")}'`;
   return (
-    `SELECT step, rank, "row", npu_name AS name, module, cause, ratio, explained, ${NUMBERS[table]}, ` +
+    `SELECT cause, step, rank, "row", npu_name AS name, module, ratio, explained, ${NUMBERS[table]}, ` +
     `result AS reference, err_message FROM ${table} WHERE ${kept} ORDER BY step, rank, "row"`
   );
 }
