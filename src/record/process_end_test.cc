@@ -377,8 +377,9 @@ TEST_F(SessionTest, DiskFull) {
 }
 
 // A dictionary of many names has filled what was reserved for its end at first.
-// A program with a new name for each record: with a small ring the records fill the disk first, with
-// a large one the names do, while the ring takes more. No record may refer to a name that was lost.
+// A program with a new name for each record: with a small ring the records fill the disk first,
+// with a large one the names do, while the ring takes more. No record may refer to a name that was
+// lost.
 class DiskFullOfNames : public SessionTest, public testing::WithParamInterface<int> {};
 
 TEST_P(DiskFullOfNames, NoRecordLosesItsName) {

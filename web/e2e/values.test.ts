@@ -1,77 +1,157 @@
-/** A comparison of values: rows are coloured by their cause, and chosen by it. */
+/** A comparison of two real dumps: rows are coloured by their cause, chosen by it, and explained. */
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import { expect, it } from "vitest";
 
 import { axeFinds, faintTexts } from "./access";
-import { binary, open } from "./page";
+import { binary, open, sharedData } from "./page";
 
-type Numbers = readonly [max: number, min: number, mean: number, norm: number];
+const dumps = join(sharedData(), "precision_26_2/torch");
+const SET = "mix_statistics_statistics_b1";
+const ROWS = "values";
 
-const tensor = ([Max, Min, Mean, Norm]: Numbers) => ({
-  type: "torch.Tensor",
-  dtype: "torch.float32",
-  shape: [4, 64],
-  Max,
-  Min,
-  Mean,
-  Norm,
-  requires_grad: true,
-});
-
-/** Two layers; the weight of the second may be another. What the first gives differs in the last digit. */
-function writeDump(folder: string, weight: number, last: number) {
-  const linear = (input: Numbers, weight: Numbers, output: Numbers) => ({
-    input_args: [tensor(input)],
-    input_kwargs: {},
-    parameters: { weight: tensor(weight) },
-    output: [tensor(output)],
-  });
-  const data = {
-    "Module.layers.0.Linear.forward.0": linear([2, -2, 0.1, 16], [1, -1, 0, 8], [3 + last, -3, 0.2, 20]),
-    "Module.layers.1.Linear.forward.0": linear([3 + last, -3, 0.2, 20], [weight, -1, 0, 8], [weight * 4, -4, 0.3, 30]),
-    "Module.head.Linear.forward.0": linear([weight * 4, -4, 0.3, 30], [1, -1, 0, 8], [weight * 5, -5, 0.1, 40]),
-  };
-  mkdirSync(folder, { recursive: true });
-  const dump = { task: "statistics", level: "L0", framework: "pytorch", dump_data_dir: null, data };
-  writeFileSync(join(folder, "dump.json"), JSON.stringify(dump));
+/** What `sonde probe compare --store` writes of two dumps. */
+function compare(target: string, golden: string, folder: string) {
+  const words = ["probe", "compare", "-tp", target, "-gp", golden, "-o", folder, "--store", "--format", "json"];
+  return JSON.parse(execFileSync(binary, words, { encoding: "utf8" })) as { first: string; pairs: { place: string; module: string; source: string }[] }; // prettier-ignore
 }
 
-it("colours rows by cause, and shows those of one alone", async () => {
+const dumpOf = (side: string) => join(dumps, SET, side, "step0");
+
+it.skipIf(!existsSync(join(dumps, SET)))("shows a comparison of two real dumps", async () => {
   const folder = mkdtempSync(join(tmpdir(), "sonde-values-"));
-  writeDump(join(folder, "golden"), 1, 0);
-  writeDump(join(folder, "target"), 1.5, 2e-7);
-  const file = (side: string) => join(folder, side, "dump.json");
-  const words = ["probe", "compare", "-tp", file("target"), "-gp", file("golden"), "-o", folder, "--store"];
-  execFileSync(binary, words, { stdio: "ignore" });
-  const store = readdirSync(folder).find((name) => name.endsWith(".duckdb"))!;
-  const opened = await open(join(folder, store));
+  const found = compare(dumpOf("target"), dumpOf("golden"), folder);
+  const pair = found.pairs[0]!;
+  const opened = await open(folder);
+  const { page } = opened;
   try {
-    const { page } = opened;
-    await opened.go("view=values");
-    const rows = page.getByTestId("values").locator(".grid-row");
+    // Without a word in the address: there is no timeline to begin with.
+    await opened.go();
+    const rows = page.getByTestId(ROWS).locator(".grid-row");
     await rows.first().waitFor({ timeout: 60_000 });
-    const first = page.getByTestId("values").locator(".grid-row.first");
-    expect(await first.count()).toBe(1);
-    expect(await first.innerText()).toContain("Module.layers.1.Linear.forward.0.parameters.weight");
-    expect(await first.innerText()).toContain("changed weight");
+    expect(await page.locator("nav[aria-label] [aria-current=page]").first().innerText()).toBe("Values");
+    expect(await page.getByText("Nothing to show").count()).toBe(0);
+    expect(await page.getByTestId("values-sentence").innerText()).toContain(found.first);
+
+    // The first difference stands first, and is marked.
+    expect(await page.getByTestId(ROWS).locator(".grid-row.begin").count()).toBe(1);
+    expect(await rows.first().getAttribute("class")).toContain("tone first begin");
+    expect(await rows.first().innerText()).toContain(pair.place);
+
     for (const theme of ["light", "dark"]) {
-      await opened.go(`view=values&theme=${theme}`);
+      await opened.go(`theme=${theme}`);
       await rows.first().waitFor();
       await opened.settle();
       await opened.shot(`values-${theme}`);
       expect(await faintTexts(page)).toEqual([]);
       expect(await axeFinds(page)).toEqual([]);
     }
-    await page
-      .getByTestId("values-causes")
-      .getByRole("button", { name: /^rounding only/ })
-      .click();
-    await expect.poll(() => page.getByTestId("values").locator(".grid-row:not(.rounding)").count()).toBe(0);
+
+    // A click explains the row.
+    await rows.first().click();
+    const panel = page.getByTestId("values-row");
+    await panel.getByTestId("values-numbers").waitFor();
+    const text = await panel.innerText();
+    for (const part of [pair.module, pair.source]) expect(text).toContain(part);
+    await panel.getByTestId("values-advice").waitFor();
+    for (const theme of ["light", "dark"]) {
+      await opened.go(`${await opened.state()}&theme=${theme}`);
+      await panel.getByTestId("values-advice").waitFor();
+      await opened.settle();
+      await opened.shot(`values-row-${theme}`);
+      expect(await faintTexts(page)).toEqual([]);
+      expect(await axeFinds(page)).toEqual([]);
+    }
+    await panel.getByRole("button", { name: "Close" }).click();
+    await panel.waitFor({ state: "detached" });
+
+    // One cause alone; what comes behind leads back to the first.
+    await page.getByTestId("values-causes").getByRole("button", { name: /^behind the first difference/ }).click(); // prettier-ignore
+    await expect.poll(() => page.getByTestId(ROWS).locator(".grid-row:not(.behind)").count()).toBe(0);
     expect(await rows.count()).toBeGreaterThan(0);
+    await rows.first().click();
+    await panel.getByRole("button", { name: "Show it" }).click();
+    await expect.poll(() => panel.innerText()).toContain(pair.place);
+
+    // Statements on the page see the tables that `sonde query` sees.
+    const statement = "select cause, count(*) as n from precision_statistics group by 1 order by 1";
+    await opened.go(`view=sql&x.ran=1&x.sql=${encodeURIComponent(statement)}`);
+    await page.getByTestId("sql-result").locator(".grid-row").first().waitFor();
+    const answered = await page.getByTestId("sql-result").locator(".grid-row").allInnerTexts();
+    const store = readdirSync(folder).find((name) => name.endsWith(".duckdb"))!;
+    const asked = execFileSync(binary, ["query", join(folder, store), statement, "--format", "csv"], { encoding: "utf8" }); // prettier-ignore
+    expect(answered.map((row) => row.replace(/\s*\n\s*/g, ",")).join("\n")).toBe(asked.trim().split("\n").slice(1).join("\n")); // prettier-ignore
+    await page.locator(".side-list").getByText("precision_statistics").waitFor();
+    await opened.shot("values-sql");
+    // The folder of the user stays as it was.
+    expect(readdirSync(folder).filter((name) => name.endsWith(".zoom"))).toEqual([]);
+    expect(opened.errors).toEqual([]);
+  } finally {
+    await opened.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
+
+it.skipIf(!existsSync(join(dumps, SET)))("marks an argument that differs, with both values", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "sonde-argument-"));
+  // The golden dump once more, in which one call got another argument and gave something else.
+  const copy = join(folder, "target");
+  cpSync(dumpOf("golden"), copy, { recursive: true });
+  const inside = join(copy, readdirSync(copy)[0]!);
+  const file = join(inside, "dump.json");
+  writeFileSync(file, changed(readFileSync(file, "utf8")));
+  const result = join(folder, "result");
+  const found = compare(copy, dumpOf("golden"), result);
+  expect(found.first).toContain("argument differs");
+  const opened = await open(result, "--port", "0");
+  const { page } = opened;
+  try {
+    await opened.go();
+    await page.getByTestId(ROWS).locator(".grid-row.begin").click();
+    const numbers = page.getByTestId("values-numbers");
+    await expect.poll(() => numbers.innerText()).toMatch(/value\s+3\s+2/);
+    await opened.settle();
+    await opened.shot("values-argument");
+    expect(opened.errors).toEqual([]);
+  } finally {
+    await opened.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
+
+/** A dump in which a call got another exponent, and gave something else. */
+function changed(text: string): string {
+  interface Leaf { type: string; value?: unknown; Max?: number } // prettier-ignore
+  interface Call { input_args: Leaf[]; output: Leaf[] } // prettier-ignore
+  const dump = JSON.parse(text) as { data: Record<string, Call> };
+  const call = dump.data["Tensor.pow.0.forward"]!;
+  call.input_args[1]!.value = 3;
+  call.output[0]!.Max! *= 2;
+  return JSON.stringify(dump);
+}
+
+it.skipIf(!existsSync(join(dumps, SET)))("shows comparisons of tensors and of checksums side by side", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "sonde-modes-"));
+  const sets = ["L0_tensor_statistics_b1", "L1_statistics_md5_b1"];
+  for (const set of sets) compare(join(dumps, set, "target"), join(dumps, set, "golden"), join(folder, set));
+  const opened = await open(folder);
+  const { page } = opened;
+  try {
+    await opened.go();
+    await opened.read();
+    const select = page.getByRole("combobox", { name: "Comparison" });
+    await expect.poll(() => select.locator("option").count()).toBe(2);
+    for (const [at, head] of ["cosine", "target md5"].entries()) {
+      await select.selectOption({ index: at });
+      await page.getByTestId(ROWS).getByRole("columnheader", { name: head }).waitFor();
+      await page.getByTestId(ROWS).locator(".grid-row.begin").click();
+      await page.getByTestId("values-numbers").waitFor();
+      await opened.settle();
+      await opened.shot(`values-${["tensor", "md5"][at]}`);
+    }
     expect(opened.errors).toEqual([]);
   } finally {
     await opened.close();

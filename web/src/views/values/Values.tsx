@@ -1,43 +1,40 @@
 import { useMemo } from "react";
 
+import type { Cell, TableMessage } from "../../api/messages";
 import { useApp, useAppState } from "../../app/context";
 import { DataTable } from "../../app/DataTable";
 import { Empty } from "../../app/Empty";
+import { Failure } from "../../app/Failure";
 import { WHOLE } from "../../app/pages";
-import { useRank } from "../../app/RankSelect";
+import { TraceSelect } from "../../app/RankSelect";
+import type { Store } from "../../app/state";
+import { isReady } from "../../app/traces";
 import { useTable } from "../../app/useTable";
 import type { View } from "../../app/view";
 import { formatCount } from "../../base/format";
 import { word } from "../../i18n/words";
-import { TABLES, type ValuesTable, countsOf, countsStatement, rowsStatement, toneOf } from "./causes";
+import { DIGITS, FIRST, type RowKey, countsOf, countsStatement, findingsStatement, rowsStatement, tableOf, toneOf } from "./causes"; // prettier-ignore
+import { RowPanel } from "./RowPanel";
 
-/** What the server calls the stores that have these tables. */
-const FORMAT = "comparisons of values";
+/** The rows of an answer by the names of its columns. */
+function namedRows(table: TableMessage | undefined): Readonly<Record<string, Cell>>[] {
+  return table?.rows.map((row) => Object.fromEntries(table.columns.map(({ name }, i) => [name, row[i] ?? null]))) ?? [];
+}
 
-/** The counts of each table that is there: a comparison of one mode has one. */
-function useCounts(trace: number) {
-  const answers = {
-    precision_statistics: useTable({ sql: countsStatement("precision_statistics"), trace }),
-    precision_tensor: useTable({ sql: countsStatement("precision_tensor"), trace }),
-    precision_md5: useTable({ sql: countsStatement("precision_md5"), trace }),
-  };
-  const table = TABLES.find((name) => answers[name].data);
-  const isDone = TABLES.every((name) => answers[name].data || answers[name].error);
-  return { table, isDone, rows: table && answers[table].data!.rows };
+/** In the address; "" leaves it out. */
+function keep(store: Store, name: string, value: string) {
+  const detail = { ...store.get().detail };
+  if (value === "") delete detail[name];
+  else detail[name] = value;
+  store.set({ detail });
 }
 
 /** The causes with their counts; one that is pressed is shown alone. */
-function Causes({
-  rows,
-  chosen,
-}: {
-  rows: readonly (readonly (string | number | boolean | null)[])[];
-  chosen: string;
-}) {
+function Causes({ rows, chosen }: { rows: TableMessage["rows"]; chosen: string }) {
   const { store, t } = useApp();
   const language = useAppState((s) => s.language);
   const counts = useMemo(() => countsOf(rows), [rows]);
-  const choose = (cause: string) => store.set({ detail: { ...store.get().detail, cause } });
+  const choose = (cause: string) => keep(store, "cause", cause);
   const differing = counts.reduce((sum, { tone, count }) => sum + (tone === "equal" ? 0 : count), 0);
   return (
     <div className="chips" role="group" aria-label={t("values.causes")} data-testid="values-causes">
@@ -58,39 +55,88 @@ function Causes({
   );
 }
 
-function Rows({ table, trace, chosen }: { table: ValuesTable; trace: number; chosen: string }) {
+/** What is known of a comparison, and its rows. */
+function Comparison({ trace, tables }: { trace: number; tables: readonly string[] }) {
+  const { store, t } = useApp();
+  const table = tableOf(tables)!;
+  const chosen = useAppState((s) => s.detail["cause"] ?? "");
+  const picked = useAppState((s) => s.detail["values.row"] ?? "");
+  const counts = useTable({ sql: countsStatement(table), trace });
+  const found = useTable({ sql: findingsStatement, trace });
+  const findings = useMemo(() => namedRows(found.data), [found.data]);
   const sql = rowsStatement(table, chosen);
   const answer = useTable({ sql, trace, limit: WHOLE });
-  const at = answer.data?.columns.findIndex(({ name }) => name === "cause") ?? -1;
+  const place = (name: string) => answer.data?.columns.findIndex((column) => column.name === name) ?? -1;
+  const pick = (key: string) => keep(store, "values.row", key);
+  const toneAt = [place(FIRST), place("cause")] as const;
+  const keyAt = [place("step"), place("rank"), place("row")] as const;
+  const selected = answer.data?.rows.findIndex((row) => keyAt.map((at) => row[at]).join() === picked) ?? -1;
+  const sentence = String(findings[0]?.["sentence"] ?? "");
   return (
-    <DataTable
-      name="values"
-      testId="values"
-      answer={answer}
-      trace={trace}
-      sql={sql}
-      toneOf={(row) => toneOf(row[at] ?? null)}
-      onRow={() => undefined}
-    />
+    <>
+      {sentence !== "" && (
+        <p className="sentence" data-testid="values-sentence">
+          <b>{t("values.first")}</b> {sentence}
+        </p>
+      )}
+      <Failure of={counts} />
+      <Failure of={found} />
+      {counts.data && <Causes rows={counts.data.rows} chosen={chosen} />}
+      <div className="side">
+        <DataTable
+          name="values"
+          testId="values"
+          answer={answer}
+          trace={trace}
+          sql={sql}
+          digits={DIGITS}
+          selected={selected}
+          toneOf={(row) => `${toneOf(row[toneAt[1]] ?? null)}${row[toneAt[0]] ? " begin" : ""}`}
+          onRow={(row) => pick(keyAt.map((at) => row[at]).join())}
+        />
+        {picked !== "" && (
+          <RowPanel
+            table={table}
+            trace={trace}
+            place={picked.split(",") as unknown as RowKey}
+            findings={findings}
+            onPlace={pick}
+          />
+        )}
+      </div>
+    </>
   );
 }
 
 function Values() {
-  const { t } = useApp();
-  const [trace, select] = useRank(false);
-  const chosen = useAppState((s) => s.detail["cause"] ?? "");
-  const { table, isDone, rows } = useCounts(trace);
-  if (!table || !rows)
-    return isDone ? (
-      <Empty title={t("values.none")} help={t("values.none.help")} />
-    ) : (
+  const { store, t } = useApp();
+  const session = useAppState((s) => s.session)!;
+  const wanted = useAppState((s) => Number(s.detail["values.of"] ?? -1));
+  const traces = session.traces.filter((trace) => isReady(trace) && tableOf(trace.tables));
+  const shown = traces.find(({ id }) => id === wanted) ?? traces[0];
+  if (!shown) {
+    return session.loading ? (
       <Empty title={t("cluster.busy")} help="" />
+    ) : (
+      <Empty title={t("values.none")} help={t("values.none.help")} />
     );
+  }
   return (
     <div className="page">
-      {select && <div className="toolbar">{select}</div>}
-      <Causes rows={rows} chosen={chosen} />
-      <Rows table={table} trace={trace} chosen={chosen} />
+      {traces.length > 1 && (
+        <div className="toolbar">
+          <TraceSelect
+            label={t("values.comparison")}
+            value={shown.id}
+            traces={traces}
+            choose={(id) => {
+              keep(store, "values.row", "");
+              keep(store, "values.of", id);
+            }}
+          />
+        </div>
+      )}
+      <Comparison key={shown.id} trace={shown.id} tables={shown.tables} />
     </div>
   );
 }
@@ -99,5 +145,6 @@ export const valuesView: View = {
   name: "values",
   title: "view.values",
   component: Values,
-  isUseful: (session) => session?.traces.some(({ format }) => format === FORMAT) ?? false,
+  needsNoTrace: true,
+  isUseful: (session) => session?.traces.some(({ tables }) => tableOf(tables)) ?? false,
 };
