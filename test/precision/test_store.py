@@ -62,19 +62,28 @@ def test_the_first_cause_of_each_pair(steps, probe, tmp_path):
 
 
 def test_a_call_that_only_the_golden_run_has_is_marked(probe, tmp_path):
+    """Its rows are in the store, with a metric in SQL, too."""
+    relu = {"Torch.relu.0.forward": call(Max=9.0)}
     calls = {"Torch.mm.0.forward": call(), "Torch.add.0.forward": call(Max=3.0)}
-    tree = {"Module.a.A.forward.0": None} | dict.fromkeys(calls, "Module.a.A.forward.0")
-    golden = calls | {"Torch.add.0.forward": call(Max=3.0), "Torch.relu.0.forward": call(Max=9.0)}
-    write_rank(tmp_path / "target", calls, tree)
-    write_rank(tmp_path / "golden", golden, tree | {"Torch.relu.0.forward": "Module.a.A.forward.0"})
-    probe("compare", "-tp", "target", "-gp", "golden", "-o", "out", "--store")
-    finding = query(tmp_path / "out", "SELECT cause, row FROM precision_finding")[0]
-    counts = query(
+    golden = calls | relu | {"Torch.add.0.forward": call(Max=9.0)}
+    golden = dict(sorted(golden.items(), key=lambda item: "add" in item[0]))
+    for side, data in (("target", calls), ("golden", golden)):
+        tree = {"Module.a.A.forward.0": None} | dict.fromkeys(data, "Module.a.A.forward.0")
+        write_rank(tmp_path / side, data, tree)
+    metric = ("--sql-metric", "gap=abs(npu_max - bench_max)")
+    probe("compare", "-tp", "target", "-gp", "golden", "-o", "out", "--store", *metric)
+    finding = query(tmp_path / "out", "SELECT place, cause FROM precision_finding")
+    assert finding == [
+        {"place": "Torch.relu.0.forward", "cause": "order or number of calls differs"}
+    ]
+    marked = query(
         tmp_path / "out",
-        f"SELECT count(*) AS n FROM precision_statistics WHERE cause = '{finding['cause']}'",
+        "SELECT npu_name, bench_name, result FROM precision_statistics "
+        "WHERE cause = 'order or number of calls differs'",
     )
-    differs = finding["cause"] not in ("no difference", "rounding only")
-    assert counts == [{"n": "1" if differs else "0"}]
+    assert marked == [
+        {"npu_name": "N/A", "bench_name": "Torch.relu.0.forward.input.0", "result": "unmatched"}
+    ]
 
 
 def test_values_of_arguments_are_texts(probe, tmp_path):

@@ -58,7 +58,7 @@ it.skipIf(!existsSync(join(dumps, SET)))("shows a comparison of two real dumps",
     for (const part of [pair.module, pair.source]) expect(text).toContain(part);
     await panel.getByTestId("values-advice").waitFor();
     for (const theme of ["light", "dark"]) {
-      await opened.go(`${await opened.state()}&theme=${theme}`);
+      await opened.go(`theme=${theme}&${(await opened.state()).replace(/theme=\w+&?/, "")}`);
       await panel.getByTestId("values-advice").waitFor();
       await opened.settle();
       await opened.shot(`values-row-${theme}`);
@@ -71,7 +71,7 @@ it.skipIf(!existsSync(join(dumps, SET)))("shows a comparison of two real dumps",
     // One cause alone; what comes behind leads back to the first.
     await page.getByTestId("values-causes").getByRole("button", { name: /^behind the first difference/ }).click(); // prettier-ignore
     await expect.poll(() => page.getByTestId(ROWS).locator(".grid-row:not(.behind)").count()).toBe(0);
-    expect(await rows.count()).toBeGreaterThan(0);
+    await rows.first().waitFor();
     await rows.first().click();
     await panel.getByRole("button", { name: "Show it" }).click();
     await expect.poll(() => panel.innerText()).toContain(pair.place);
@@ -122,15 +122,14 @@ it.skipIf(!existsSync(join(dumps, SET)))("marks an argument that differs, with b
   }
 });
 
-/** A dump in which a call got another exponent, and gave something else. */
+/** A dump in which a call got another exponent, and gave something else; infinities are no JSON. */
 function changed(text: string): string {
-  interface Leaf { type: string; value?: unknown; Max?: number } // prettier-ignore
-  interface Call { input_args: Leaf[]; output: Leaf[] } // prettier-ignore
-  const dump = JSON.parse(text) as { data: Record<string, Call> };
-  const call = dump.data["Tensor.pow.0.forward"]!;
-  call.input_args[1]!.value = 3;
-  call.output[0]!.Max! *= 2;
-  return JSON.stringify(dump);
+  const at = text.indexOf('"Tensor.pow.0.forward"');
+  const call = text
+    .slice(at)
+    .replace(/("value": ?)2\b/, "$13")
+    .replace(/("output": ?\[.*?"Max": ?)[-.e\d]+/s, "$177.5");
+  return text.slice(0, at) + call;
 }
 
 it.skipIf(!existsSync(join(dumps, SET)))("shows comparisons of tensors and of checksums side by side", async () => {

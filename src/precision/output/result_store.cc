@@ -95,26 +95,43 @@ void WriteCause(const std::vector<RowCause>& causes, uint32_t row,
   WriteNumber(known ? causes[row].ratio : -1, writer);
 }
 
+// What the rows of one call share; empty: unknown.
+struct CallFacts {
+  std::string_view api;
+  std::string module;
+  std::string source;
+};
+
+void WriteRow(const ResultTable& table, uint32_t row, const CallFacts& call,
+              const std::vector<RowCause>& causes, const RowOrigin& origin,
+              store::SourceTableWriter* writer) {
+  report::RowText cells;
+  table.Fill(row, &cells);
+  writer->Int(origin.step);
+  writer->Int(origin.rank);
+  writer->Int(row);
+  WriteText(call.api, writer);
+  WriteText(call.module, writer);
+  WriteText(call.source, writer);
+  for (size_t c = 0; c < cells.size(); ++c) writer->Text(ValidText(cells.cell(c)));
+  WriteCause(causes, row, writer);
+  writer->EndRow();
+}
+
 Status WriteRows(const ResultTable& table, const std::vector<RowCause>& causes,
                  const RowOrigin& origin, store::SourceTableWriter* writer) {
   const Comparison& comparison = table.comparison();
-  report::RowText cells;
   for (const ComparedGroup& group : comparison.groups) {
-    const std::string module =
-        origin.construct == nullptr ? "" : std::string(origin.construct->ModuleOf(group.api));
-    const std::string source = origin.stack == nullptr ? "" : SourceOf(*origin.stack, group.api);
+    CallFacts call{.api = group.api, .module = {}, .source = {}};
+    if (origin.construct != nullptr) call.module = origin.construct->ModuleOf(group.api);
+    if (origin.stack != nullptr) call.source = SourceOf(*origin.stack, group.api);
     for (uint32_t r = group.first_row; r < group.first_row + group.row_count; ++r) {
-      table.Fill(r, &cells);
-      writer->Int(origin.step);
-      writer->Int(origin.rank);
-      writer->Int(r);
-      writer->Text(ValidText(group.api));
-      WriteText(module, writer);
-      WriteText(source, writer);
-      for (size_t c = 0; c < cells.size(); ++c) writer->Text(ValidText(cells.cell(c)));
-      WriteCause(causes, r, writer);
-      writer->EndRow();
+      WriteRow(table, r, call, causes, origin, writer);
     }
+  }
+  // Calls of the golden run are in no file of the target.
+  for (uint32_t r = comparison.golden_only_begin; r < comparison.rows.size(); ++r) {
+    WriteRow(table, r, {}, causes, origin, writer);
   }
   return writer->Close();
 }

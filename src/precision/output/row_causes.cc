@@ -40,6 +40,9 @@ std::optional<uint32_t> RowOfFinding(const Comparison& comparison, const FirstCa
   for (const ComparedGroup& group : comparison.groups) {
     if (group.api == cause.place && group.row_count > 0) return group.first_row;
   }
+  for (uint32_t i = comparison.golden_only_begin; i < comparison.rows.size(); ++i) {
+    if (comparison.rows[i].golden->name.starts_with(cause.place + ".")) return i;
+  }
   return behind;
 }
 

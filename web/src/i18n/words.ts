@@ -191,7 +191,6 @@ export const chinese: Readonly<Record<string, string>> = {
   "not compared": "未比对",
   "nothing was compared": "没有可比对的内容",
   "no difference": "没有差异",
-  "element type": "元素类型",
   "Compare checkpoint, initialisation and seeds; load the same weights and dump again.":
     "比对检查点、初始化和随机种子；加载相同的权重后重新采集。",
   "Compare what the program feeds in: data, masks, positions, caches.": "比对程序的输入：数据、掩码、位置、缓存。",

@@ -21,7 +21,7 @@ function Numbers({ pairs }: { pairs: readonly Pair[] }) {
     <table className="numbers" data-testid="values-numbers">
       <thead>
         <tr>
-          <th scope="col" />
+          <td />
           <th scope="col">{t("values.target")}</th>
           <th scope="col">{t("values.golden")}</th>
           <th scope="col">{t("values.difference")}</th>

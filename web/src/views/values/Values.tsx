@@ -5,7 +5,7 @@ import { useApp, useAppState } from "../../app/context";
 import { DataTable } from "../../app/DataTable";
 import { Empty } from "../../app/Empty";
 import { Failure } from "../../app/Failure";
-import { WHOLE } from "../../app/pages";
+import { PAGE, WHOLE } from "../../app/pages";
 import { TraceSelect } from "../../app/RankSelect";
 import type { Store } from "../../app/state";
 import { isReady } from "../../app/traces";
@@ -13,7 +13,7 @@ import { useTable } from "../../app/useTable";
 import type { View } from "../../app/view";
 import { formatCount } from "../../base/format";
 import { word } from "../../i18n/words";
-import { DIGITS, FIRST, type RowKey, countsOf, countsStatement, findingsStatement, rowsStatement, tableOf, toneOf } from "./causes"; // prettier-ignore
+import { type CauseCount, DIGITS, FIRST, type RowKey, countOf, countsOf, countsStatement, findingsStatement, rowsStatement, tableOf, toneOf } from "./causes"; // prettier-ignore
 import { RowPanel } from "./RowPanel";
 
 /** The rows of an answer by the names of its columns. */
@@ -30,16 +30,14 @@ function keep(store: Store, name: string, value: string) {
 }
 
 /** The causes with their counts; one that is pressed is shown alone. */
-function Causes({ rows, chosen }: { rows: TableMessage["rows"]; chosen: string }) {
+function Causes({ counts, chosen }: { counts: readonly CauseCount[]; chosen: string }) {
   const { store, t } = useApp();
   const language = useAppState((s) => s.language);
-  const counts = useMemo(() => countsOf(rows), [rows]);
   const choose = (cause: string) => keep(store, "cause", cause);
-  const differing = counts.reduce((sum, { tone, count }) => sum + (tone === "equal" ? 0 : count), 0);
   return (
     <div className="chips" role="group" aria-label={t("values.causes")} data-testid="values-causes">
       <button aria-pressed={chosen === ""} onClick={() => choose("")}>
-        {t("values.differing")} <b>{formatCount(differing)}</b>
+        {t("values.differing")} <b>{formatCount(countOf(counts, ""))}</b>
       </button>
       {counts.map(({ cause, tone, count }) => (
         <button
@@ -61,11 +59,14 @@ function Comparison({ trace, tables }: { trace: number; tables: readonly string[
   const table = tableOf(tables)!;
   const chosen = useAppState((s) => s.detail["cause"] ?? "");
   const picked = useAppState((s) => s.detail["values.row"] ?? "");
-  const counts = useTable({ sql: countsStatement(table), trace });
+  const counted = useTable({ sql: countsStatement(table), trace });
+  const counts = useMemo(() => (counted.data ? countsOf(counted.data.rows) : null), [counted.data]);
   const found = useTable({ sql: findingsStatement, trace });
   const findings = useMemo(() => namedRows(found.data), [found.data]);
   const sql = rowsStatement(table, chosen);
-  const answer = useTable({ sql, trace, limit: WHOLE });
+  // Of a long table the pages come as they are seen.
+  const limit = counts && countOf(counts, chosen) > WHOLE ? PAGE : WHOLE;
+  const answer = useTable(counts && { sql, trace, limit });
   const place = (name: string) => answer.data?.columns.findIndex((column) => column.name === name) ?? -1;
   const pick = (key: string) => keep(store, "values.row", key);
   const toneAt = [place(FIRST), place("cause")] as const;
@@ -79,9 +80,9 @@ function Comparison({ trace, tables }: { trace: number; tables: readonly string[
           <b>{t("values.first")}</b> {sentence}
         </p>
       )}
-      <Failure of={counts} />
+      <Failure of={counted} />
       <Failure of={found} />
-      {counts.data && <Causes rows={counts.data.rows} chosen={chosen} />}
+      {counts && <Causes counts={counts} chosen={chosen} />}
       <div className="side">
         <DataTable
           name="values"

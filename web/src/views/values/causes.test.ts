@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 
-import { countsOf, distancesOf, pairsOf, rowStatement, rowsStatement, tableOf, toneOf } from "./causes";
+import { countOf, countsOf, distancesOf, pairsOf, rowStatement, rowsStatement, tableOf, toneOf } from "./causes";
 
 it("colours a row by its cause: what is no known state is the finding", () => {
   expect(
@@ -16,6 +16,7 @@ it("puts the finding before what follows from it", () => {
     "rounding only",
     "no difference",
   ]);
+  expect([countOf(countsOf(rows), ""), countOf(countsOf(rows), "rounding only")]).toEqual([111, 40]);
 });
 
 it("knows a comparison of values by its tables", () => {
@@ -32,11 +33,16 @@ it("asks for the rows of one cause, or for all that differ", () => {
 it("shows both sides of a row, and of an argument its value", () => {
   const numbers = { npu_max: 2.5, bench_max: 2, max_diff: 0.5, max_relative_err: 25, npu_min: null, bench_min: null };
   expect(pairsOf({ npu_dtype: "torch.float32", bench_dtype: "N/A", ...numbers })).toEqual([
-    { name: "element type", target: "torch.float32", golden: "N/A" },
+    { name: "type", target: "torch.float32", golden: "N/A" },
     { name: "max", target: 2.5, golden: 2, difference: 0.5, relative: 25 },
   ]);
   const argument = { npu_max: null, bench_max: null, npu_max_text: "tanh", bench_max_text: "none" };
   expect(pairsOf(argument)).toEqual([{ name: "value", target: "tanh", golden: "none" }]);
+  const number = { npu_dtype: "<class 'int'>", bench_dtype: "<class 'int'>", npu_max: 3, bench_max: 2 };
+  expect(pairsOf({ ...number, npu_max_text: "3", bench_max_text: "2" }).map(({ name }) => name)).toEqual([
+    "type",
+    "value",
+  ]);
   expect(pairsOf({ npu_md5: "0a", bench_md5: "0b" })).toEqual([{ name: "md5", target: "0a", golden: "0b" }]);
 });
 

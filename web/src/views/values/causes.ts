@@ -39,6 +39,10 @@ export function countsOf(rows: readonly (readonly Cell[])[]): CauseCount[] {
     .sort((a, b) => ORDER.indexOf(a.tone) - ORDER.indexOf(b.tone) || b.count - a.count);
 }
 
+/** How many rows a choice of one cause leaves; "": all that differ. */
+export const countOf = (counts: readonly CauseCount[], cause: string): number =>
+  counts.reduce((sum, one) => sum + ((cause === "" ? one.tone !== "equal" : one.cause === cause) ? one.count : 0), 0);
+
 /** Of each pair of ranks what it shows; that of the first difference comes first. */
 export const findingsStatement =
   'SELECT step, rank, "row", first, cause, place, detail, evidence, advice, sentence FROM precision_finding ' +
@@ -98,15 +102,16 @@ export interface Pair {
 /** Both sides of a row, line by line; lines that neither side has are left out. */
 export function pairsOf(row: Readonly<Record<string, Cell>>): Pair[] {
   const pairs: Pair[] = [
-    { name: "element type", target: row["npu_dtype"] ?? null, golden: row["bench_dtype"] ?? null },
+    { name: "type", target: row["npu_dtype"] ?? null, golden: row["bench_dtype"] ?? null },
     { name: "shape", target: row["npu_tensor_shape"] ?? null, golden: row["bench_tensor_shape"] ?? null },
   ];
-  // Of an argument there are no numbers, and its value stands in their place.
-  const isArgument = SIDES.every((side) => (row[`npu_${side}`] ?? null) === null);
+  // The value of an argument stands in the place of each number.
+  const isArgument =
+    /^<class/.test(String(row["npu_dtype"])) || SIDES.every((side) => (row[`npu_${side}`] ?? null) === null);
   if (isArgument) {
     pairs.push({ name: "value", target: row["npu_max_text"] ?? null, golden: row["bench_max_text"] ?? null });
   }
-  for (const side of SIDES) {
+  for (const side of isArgument ? [] : SIDES) {
     const relative = { max: "max", min: "min", mean: "mean", l2norm: "norm" }[side];
     pairs.push({
       name: side,
