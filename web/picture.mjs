@@ -5,7 +5,7 @@
  *  ROOT has what `make demo` and `make demo-gallery` recorded, and a simulated job in demo-gallery/job. PYTHON has torch.
  *  VIEW: only these.
  */
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -24,7 +24,8 @@ const demo = ["demo"];
 const job = ["demo-gallery/job"];
 const server = ["demo-gallery/server"];
 
-/** name: what `sonde view` is given, the address behind '#', what must be there, and what is done before. */
+/** name: what `sonde view` is given, the address behind '#', what must be there, and what is done before
+ *  (by the command) and there (by the mouse). */
 const SCENES = {
   timeline: { open: demo, ready: "[data-testid=timeline]" },
   summary: { open: demo },
@@ -43,6 +44,12 @@ const SCENES = {
   links: { open: demo },
   pipeline: { open: ["demo-gallery/pipeline"] },
   experts: { open: job },
+  values: {
+    open: ["demo-gallery/values"],
+    before: "probe compare -tp demo-gallery/target -gp demo-gallery/golden -o demo-gallery/values --store".split(" "),
+    ready: "[data-testid=values] .grid-row",
+    act: (page) => page.locator("[data-testid=values] .grid-row.begin").click(),
+  },
   serving: { open: server },
   tables: { open: demo },
   sql: {
@@ -114,6 +121,7 @@ const browser = await chromium.launch({
 try {
   for (const [name, scene] of Object.entries(SCENES)) {
     if (only.length > 0 && !only.includes(name)) continue;
+    if (scene.before) spawnSync(sonde, scene.before, { cwd: root, stdio: "ignore" });
     const program = scene.program ? spawn(sonde, scene.program, { cwd: recordings, stdio: "ignore" }) : null;
     const viewer = spawn(sonde, ["view", ...scene.open], { cwd: root, stdio: ["ignore", "pipe", "inherit"] });
     try {

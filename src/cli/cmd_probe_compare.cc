@@ -401,7 +401,7 @@ CommandAction DeclareProbeCompare(CLI::App& app) {
   app.add_option("--fail-if", options->fail_if,
                  "first_difference: exit with status 3 where more than rounding differs")
       ->check(CLI::IsMember({"first_difference"}));
-  app.add_flag("--store", compare.store, "Also write a store for sonde query");
+  app.add_flag("--store", compare.store, "Also write a store for sonde view and sonde query");
   app.add_flag("--tensor_log,--is_print_compare_log", compare.log_tensors,
                "Print one line for each tensor");
   AddMatching(app, options.get());

@@ -30,6 +30,7 @@
 #include "recipes/registry.h"
 #include "store/joint.h"
 #include "store/lake.h"
+#include "store/own_tables.h"
 #include "store/schema.h"
 #include "store/sql_text.h"
 
@@ -85,7 +86,7 @@ Result<job::OpenedJob> Open(const QueryOptions& options) {
                                  .statements = options.statements};
   if (IsStoreFile(path)) return job::OpenStoreFile(path, opening);
   if (store::IsLake(path)) return OpenLake(options);
-  SONDE_ASSIGN_OR_RETURN(const job::Job found, job::FindWholeJob({path}));
+  SONDE_ASSIGN_OR_RETURN(const job::Job found, job::FindWholeJob({path}, {.takes_all = true}));
   if (found.traces.size() > 1) PrintNotice(Concat("found in '", path, "': ", job::Counted(found)));
   NotifyOfJob(found);
   return job::Open(found, opening);
@@ -286,19 +287,14 @@ Status PrintSchema(const QueryOptions& options) {
   std::string text = SchemaText();
   if (!options.path.empty()) {
     SONDE_ASSIGN_OR_RETURN(const job::OpenedJob opened, Open(options));
-    SONDE_ASSIGN_OR_RETURN(
-        const store::ResultTable columns,
-        opened.store->Query(
-            "SELECT table_name, column_name, data_type FROM information_schema.columns "
-            "WHERE starts_with(table_name, 'precision_') AND table_schema = 'main' "
-            "ORDER BY table_name, ordinal_position"));
+    SONDE_ASSIGN_OR_RETURN(const auto columns, store::OwnColumns(*opened.store));
     std::string table;
-    for (size_t row = 0; row < columns.rows(); ++row) {
-      if (columns.Text(0, row) != table) {
-        table = columns.Text(0, row);
+    for (const store::OwnColumn& column : columns) {
+      if (column.table != table) {
+        table = column.table;
         text += Concat(table, ": results of comparing precision dumps, see docs/precision.md\n");
       }
-      text += Concat("  ", columns.Text(1, row), " ", columns.Text(2, row), "\n");
+      text += Concat("  ", column.name, " ", column.type, "\n");
     }
   }
   PrintText(text);

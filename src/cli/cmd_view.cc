@@ -162,7 +162,7 @@ Result<int> RunView(const ViewOptions& options) {
     live = std::make_unique<serve::Live>(*session, options.live, options.live_list);
   } else {
     // A page that shows nothing is opened for nobody; what takes longer is reported there, too.
-    constexpr auto kBriefly = std::chrono::seconds(1);
+    constexpr auto kBriefly = std::chrono::milliseconds(300);
     SONDE_RETURN_IF_ERROR(session->WaitForSomething(kBriefly));
     session->WhenNothing([&] {
       if (!is_asked) server->Stop();
@@ -186,8 +186,8 @@ Result<int> RunView(const ViewOptions& options) {
 CommandAction DeclareView(CLI::App& app) {
   auto options = std::make_shared<ViewOptions>();
   app.add_option("PATH", options->paths,
-                 "Trace files, span folders, store files or folders of several ranks; more can be "
-                 "opened on the page");
+                 "Trace files, span folders, folders of several ranks, or comparisons of values "
+                 "(sonde probe compare --store); more can be opened on the page");
   // One value each, however often they are given: what follows is a PATH.
   app.add_option(
          "--root", options->roots,
@@ -224,7 +224,8 @@ Command ViewCommand() {
           .summary = "Show traces on a web page",
           .example =
               "sonde view ./profile\n"
-              "sonde view ./new --baseline ./old",
+              "sonde view ./new --baseline ./old\n"
+              "sonde view ./result    # of sonde probe compare -o result --store",
           .declare = &DeclareView};
 }
 

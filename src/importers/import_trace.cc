@@ -202,6 +202,8 @@ Result<int64_t> StampOf(const TraceSource& source) {
 }
 
 std::string StorePath(const TraceSource& source) {
+  const bool is_store = source.importer->import == nullptr && base::IsRegularFile(source.path);
+  if (is_store) return source.path;
   const std::string inside = base::JoinPath(source.path, "SONDE");
   return base::JoinPath(base::IsDirectory(inside) ? inside : source.path, "trace.duckdb");
 }

@@ -59,6 +59,9 @@ struct Importer {
   // Its traces fit into memory, and it only appends rows: it can fill a store whose rows are in
   // memory (StoreOptions::rows_in_memory).
   bool fills_memory = false;
+  // False: a store of other tables (store/own_tables.h), which is shown and queried. Analyses leave
+  // it out, and so do packs.
+  bool holds_trace = true;
   // It reads only ImportOptions::tables. The rows of these tables are those of a whole import.
   // Exceptions are columns that refer to other tables (with other numbers, or "none") and columns
   // that come from them (step and device of an operation between ranks: device_task). Problems of

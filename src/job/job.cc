@@ -71,8 +71,25 @@ Status NothingIn(const std::string& path, const Job& job) {
   return importers::NothingToRead(path);
 }
 
-Result<Found> FindIn(const std::string& path, int max_depth, Job& job) {
-  SONDE_ASSIGN_OR_RETURN(auto sources, importers::FindTraces(path, max_depth, &job.unread));
+// Moves stores without a trace to the unread files; the first of them, "" where there are none.
+std::string LeaveOutOthers(std::vector<TraceSource>& sources, Job& job) {
+  std::string first;
+  std::erase_if(sources, [&](const TraceSource& source) {
+    if (source.importer->holds_trace) return false;
+    if (first.empty()) first = source.path;
+    job.unread.push_back(source.path);
+    return true;
+  });
+  return first;
+}
+
+Result<Found> FindIn(const std::string& path, const FindOptions& options, Job& job) {
+  SONDE_ASSIGN_OR_RETURN(auto sources, importers::FindTraces(path, options.max_depth, &job.unread));
+  const std::string other = options.takes_all ? "" : LeaveOutOthers(sources, job);
+  if (sources.empty() && !other.empty()) {
+    return base::NotFoundError(
+        Concat("'", other, "' holds no trace: sonde view and sonde query read it"));
+  }
   if (sources.empty()) return NothingIn(path, job);
   ReportLeftOut(sources, job);
   ReportDeeperTraces(path, sources, job.notices);
@@ -135,7 +152,7 @@ Job FindJob(const std::vector<std::string>& paths, const FindOptions& options) {
   if (paths.size() == 1) job.folder = paths.front();
   Seen seen(job);
   for (const std::string& path : paths) {
-    Result<Found> found = FindIn(path, options.max_depth, job);
+    Result<Found> found = FindIn(path, options, job);
     if (!found.ok()) {
       job.failures.push_back(found.status());
       continue;

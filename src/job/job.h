@@ -41,7 +41,9 @@ struct Job {
 struct FindOptions {
   int max_depth = 3;  // folders below what was named
   // Where not null: whether a trace may be read; why not becomes a failure.
-  std::function<Status(const std::string& path)> allow;
+  std::function<Status(const std::string& path)> allow = {};
+  // Also stores without a trace (importers::Importer::holds_trace): for who shows and queries.
+  bool takes_all = false;
 };
 
 // In the order of runs and ranks, those without a rank last, else of paths and names.

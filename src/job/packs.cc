@@ -123,7 +123,7 @@ Stamps StampsOfSmall(const std::vector<Trace>& traces, int threads) {
   Stamps stamps(traces.size());
   base::ParallelFor(traces.size(), {.max_threads = threads}, [&](size_t begin, size_t end) {
     for (size_t i = begin; i < end; ++i) {
-      if (!IsSmall(traces[i].source.path)) continue;
+      if (!traces[i].source.importer->holds_trace || !IsSmall(traces[i].source.path)) continue;
       const auto stamp = importers::StampOf(traces[i].source);
       if (stamp.ok()) stamps[i] = *stamp;  // else the import reports the fault
     }

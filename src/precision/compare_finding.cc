@@ -5,6 +5,7 @@
 
 #include "base/files.h"
 #include "base/strings.h"
+#include "precision/output/row_causes.h"
 #include "precision/tensor/rearrangement.h"
 #include "precision/tensor/tensor_file.h"
 
@@ -80,6 +81,8 @@ PairFinding FindingOfPair(const DumpPair& pair, const Comparison& comparison,
                               .other_optimizer = before != nullptr && before->other_optimizer,
                               .golden_construct = pair.golden.construct.get()});
   AddStepEvidence(place, before, &out);
+  const auto row = RowOfFinding(comparison, out.cause);
+  if (row) out.row = *row;
   out.detail = DetailOf(out.cause, comparison.mode);
   if (comparison.mode == Mode::kTensor) NoteOrder(place, &out);
   out.source = SourceOf(*pair.target.stack, CallOf(out.cause, target));

@@ -175,8 +175,9 @@ Status CompareRun::StoreRows(const Task& task, const DumpFolder& target, const F
   if (store_ == nullptr) return Status::Ok();
   const std::vector<RowCause> causes =
       IsByCause() ? RowCausesOf(*comparison, cause) : std::vector<RowCause>();
-  SONDE_RETURN_IF_ERROR(store_->Add(ResultTable(*comparison, target.stack.get()),
-                                    target.construct.get(), causes, task.step, task.rank));
+  SONDE_RETURN_IF_ERROR(
+      store_->Add(ResultTable(*comparison, target.stack.get()),
+                  {task.step, task.rank, target.construct.get(), target.stack.get()}, causes));
   for (const SqlMetric& metric : sql_metrics_) {
     const std::vector<std::string> columns = ResultTable(*comparison, nullptr).columns();
     if (std::find(columns.begin(), columns.end(), metric.name) != columns.end()) {
@@ -455,10 +456,6 @@ Result<CompareOutcome> CompareRun::Run() {
   }
   const std::vector<std::string> unmet = mapping_use_.Notes();
   out.notes.insert(out.notes.end(), unmet.begin(), unmet.end());
-  if (options_.store) {
-    SONDE_RETURN_IF_ERROR(store_->Publish());
-    out.files.push_back(store_path_);
-  }
   WriteCauses(&out);
   if (IsByCause()) {
     std::vector<PairFinding> findings;
@@ -468,6 +465,11 @@ Result<CompareOutcome> CompareRun::Run() {
     }
     out.has_conclusion = true;
     out.conclusion = ConcludeAll(findings);
+    if (options_.store) SONDE_RETURN_IF_ERROR(store_->AddFindings(findings, out.conclusion));
+  }
+  if (options_.store) {
+    SONDE_RETURN_IF_ERROR(store_->Publish());
+    out.files.push_back(store_path_);
   }
   SONDE_RETURN_IF_ERROR(analysis_.Write(&out.first_differences, &out.files));
   if (calibration_ != nullptr) {

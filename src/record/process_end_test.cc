@@ -376,9 +376,9 @@ TEST_F(SessionTest, DiskFull) {
   EXPECT_EQ(umount(disk.c_str()), 0);
 }
 
-// A dictionary of many names has filled what was reserved for its end at first.
-// A program with a new name for each record: with a small ring the records fill the disk first, with
-// a large one the names do, while the ring takes more. No record may refer to a name that was lost.
+// A program with a new name for each record: with a small ring the records fill the disk first,
+// with a large one the names do, while the ring takes more. No record may refer to a name that was
+// lost.
 TEST_F(SessionTest, DiskFullOfNames) {
   for (const uint32_t ring_slots : {1024u, 8192u, 32768u}) {
     const std::string disk = folder_.File("disk" + std::to_string(ring_slots));

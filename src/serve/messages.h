@@ -31,23 +31,25 @@
   F(int64_t, slices, "how many; 0 for a counter")                              \
   F(int64_t, marks, "moments that are no slices, on the last lane")
 
-#define SONDE_FIELDS_TRACE(F)                                                       \
-  F(int32_t, id, "number within the session")                                       \
-  F(std::string, path, "what was opened")                                           \
-  F(std::string, name, "last part of the path")                                     \
-  F(std::string, format, "what it was read as")                                     \
-  F(int32_t, run, "traces of one launch have one, from 0 on")                       \
-  F(int32_t, rank, "global rank, -1 unknown")                                       \
-  F(std::string, host, "host name")                                                 \
-  F(std::string, state, "waiting, reading, ready, recording or failed")             \
-  F(int32_t, version, "grows when its slices change: only a part was shown before") \
-  F(std::string, message, "why it failed")                                          \
-  F(int64_t, size_bytes, "of the file, 0 for a folder")                             \
-  F(int64_t, begin, "first begin of a slice")                                       \
-  F(int64_t, end, "last end of a slice")                                            \
-  F(int64_t, slices, "how many")                                                    \
-  F(int32_t, issues, "rows of import_issue")                                        \
-  F(std::vector<ProcessMessage>, processes, "by id")                                \
+#define SONDE_FIELDS_TRACE(F)                                                                   \
+  F(int32_t, id, "number within the session")                                                   \
+  F(std::string, path, "what was opened")                                                       \
+  F(std::string, name, "last part of the path")                                                 \
+  F(std::string, format, "what it was read as")                                                 \
+  F(int32_t, run, "traces of one launch have one, from 0 on")                                   \
+  F(int32_t, rank, "global rank, -1 unknown")                                                   \
+  F(std::string, host, "host name")                                                             \
+  F(std::string, state, "waiting, reading, ready, recording or failed")                         \
+  F(int32_t, version, "grows when its slices change: only a part was shown before")             \
+  F(std::string, message, "why it failed")                                                      \
+  F(int64_t, size_bytes, "of the file, 0 for a folder")                                         \
+  F(int64_t, begin, "first begin of a slice")                                                   \
+  F(int64_t, end, "last end of a slice")                                                        \
+  F(int64_t, slices, "how many")                                                                \
+  F(bool, empty, "it holds nothing that ran or was measured, or nothing is known yet")          \
+  F(std::vector<std::string>, tables, "that such a trace alone has: of a comparison of values") \
+  F(int32_t, issues, "rows of import_issue")                                                    \
+  F(std::vector<ProcessMessage>, processes, "by id")                                            \
   F(std::vector<TrackMessage>, tracks, "by id")
 
 #define SONDE_FIELDS_IGNORED(F)                             \

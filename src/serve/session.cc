@@ -152,7 +152,7 @@ void Session::TouchStores() const {
 void Session::FindAll(std::vector<std::string> paths, bool confined) {
   const std::string result = FindMaps(paths);
   if (paths.empty()) return;
-  job::FindOptions options;
+  job::FindOptions options{.takes_all = true};
   if (confined) options.allow = [this](const std::string& path) { return Confine(path).status(); };
   job::Job found = job::FindJob(paths, options);
   if (RestTraces(result, found)) found.traces.clear();
@@ -181,6 +181,7 @@ void Session::AddSlots(const char* state) {
       trace.format = found.source.importer->what;
       trace.rank = found.rank;
       trace.state = state;
+      trace.empty = true;
       const Result<uint64_t> size = base::FileSize(path);
       if (base::IsRegularFile(path) && size.ok()) trace.size_bytes = static_cast<int64_t>(*size);
       slots_.push_back(std::make_unique<Slot>());

@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "base/strings.h"
 #include "serve/describe.h"
+#include "store/own_tables.h"
 #include "store/zoom_build.h"
 #include "store/zoom_open.h"
 
@@ -20,7 +21,16 @@ Status Fill(Trace& trace, TraceMessage& message) {
   SONDE_RETURN_IF_ERROR(trace.marks.Open(*trace.tables, trace.zoom));
   message.processes.clear();
   message.tracks.clear();
-  return DescribeTrace(*trace.tables, trace.zoom, trace.marks, message);
+  message.tables.clear();
+  SONDE_RETURN_IF_ERROR(DescribeTrace(*trace.tables, trace.zoom, trace.marks, message));
+  if (!trace.file.is_pack) {
+    SONDE_ASSIGN_OR_RETURN(message.tables, store::OwnTables(*trace.tables));
+  }
+  message.empty = message.slices == 0 && message.tables.empty();
+  if (!message.empty) return {};
+  SONDE_ASSIGN_OR_RETURN(const bool has_records, store::HasRecords(*trace.tables));
+  message.empty = !has_records;
+  return {};
 }
 
 std::shared_ptr<Trace> TraceOf(std::shared_ptr<Databases> databases, store::StoreFile file) {

@@ -22,6 +22,7 @@ namespace sonde::store::internal {
 struct Database {
   _duckdb_database* handle = nullptr;
   bool is_attached = false;  // the store is a database called "store", attached to an empty one
+  std::string search_path;   // of its connections; "": the database's own
   DatabasePath written;      // the file that it writes, where it is attached
   std::unique_ptr<base::PrivateFolder> spill;  // null: queries that do not fit into memory fail
   std::unique_ptr<base::TaskGroup> opening;

@@ -1,6 +1,7 @@
 #include "store/joint.h"
 
 #include <algorithm>
+#include <map>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "store/lake_catalog.h"
 #include "store/made_tables.h"
 #include "store/open_database.h"
+#include "store/own_tables.h"
 #include "store/schema.h"
 #include "store/schema_check.h"
 #include "store/schema_template.h"
@@ -106,7 +108,8 @@ constexpr std::string_view kTraceTable =
     "LEFT JOIN (SELECT trace, min(trim(value, '\"')) AS role FROM metadata WHERE key = 'role' "
     "GROUP BY trace) m USING (trace) ORDER BY l.trace";
 constexpr std::string_view kSingleTraceTable =
-    "CREATE TABLE trace AS SELECT l.trace, l.run, l.rank, (SELECT min(host) FROM process) AS host, "
+    "CREATE TABLE memory.main.trace AS "
+    "SELECT l.trace, l.run, l.rank, (SELECT min(host) FROM process) AS host, "
     "(SELECT min(trim(value, '\"')) FROM metadata WHERE key = 'role') AS role, l.path "
     "FROM packed_ l";
 
@@ -141,6 +144,28 @@ Status Attach(Connection& connection, const StoreFile& file, const std::string& 
   return CheckTables(connection, file.path, alias);
 }
 
+// Tables that only some stores have: the columns of one that others lack are NULL there.
+Status JoinOwnTables(const internal::Database& database, Connection& connection,
+                     const Files& files) {
+  std::map<std::string, std::string> views;
+  for (size_t i = 0; i < files.list.size(); ++i) {
+    if (files.list[i].is_pack) continue;  // has the declared ones alone
+    SONDE_ASSIGN_OR_RETURN(
+        const ResultTable own,
+        internal::Query(database, internal::OwnTablesSql(SqlText(Alias(files, i)))));
+    for (size_t row = 0; row < own.rows(); ++row) {
+      const bool has_rank = own.Int(1, row) > 0;
+      std::string& sql = views[own.Text(0, row)];
+      sql += Concat(sql.empty() ? "" : " UNION ALL BY NAME ",
+                    Arm(files, i, own.Text(0, row), has_rank));
+    }
+  }
+  for (const auto& [name, sql] : views) {
+    SONDE_RETURN_IF_ERROR(connection.Execute(Concat("CREATE VIEW \"", name, "\" AS ", sql)));
+  }
+  return {};
+}
+
 struct JointColumn {
   std::string_view name;
   std::string_view type;
@@ -162,13 +187,21 @@ constexpr std::string_view kJointRule =
 
 }  // namespace
 
-Status internal::JoinStores(Connection& connection, const std::vector<StoreFile>& list,
-                            bool is_single) {
+Status internal::JoinStores(Database& database, Connection& connection,
+                            const std::vector<StoreFile>& list, bool is_single) {
   const Files files{list, is_single};
   for (size_t i = 0; i < list.size(); ++i) {
     SONDE_RETURN_IF_ERROR(Attach(connection, list[i], Alias(files, i)));
   }
   SONDE_RETURN_IF_ERROR(connection.Execute(LabelTable(files)));
+  if (is_single && !list.front().is_pack) {
+    // All that the store holds is seen as where it is opened by itself.
+    database.search_path = "r0.main,memory.main";
+    SONDE_RETURN_IF_ERROR(
+        connection.Execute(Concat("SET search_path = '", database.search_path, "'")));
+    return connection.Execute(std::string(kSingleTraceTable));
+  }
+  SONDE_RETURN_IF_ERROR(JoinOwnTables(database, connection, files));
   for (const TableInfo& table : Tables()) {
     SONDE_RETURN_IF_ERROR(connection.Execute(ViewOf(table.name, HasColumn(table, "rank"), files)));
   }
@@ -215,7 +248,7 @@ Result<std::unique_ptr<internal::Database>> internal::OpenJoint(
   } else if (files.size() == 1 && files.front().traces.empty()) {  // OpenLake
     SONDE_RETURN_IF_ERROR(JoinLake(*database, *connection, files.front().path));
   } else {
-    SONDE_RETURN_IF_ERROR(JoinStores(*connection, files, false));
+    SONDE_RETURN_IF_ERROR(JoinStores(*database, *connection, files, false));
   }
   SONDE_RETURN_IF_ERROR(
       LimitStatements(*connection, options.limits.memory_bytes, options.reads_files));

@@ -99,8 +99,10 @@ class JointStore final : public Queryable {
 namespace internal {
 
 // Attaches the files, checks that they are of this version, and makes the tables. `is_single`: the
-// only store is r0, and the tables are its own, without columns in front.
-Status JoinStores(Connection& connection, const std::vector<StoreFile>& files, bool is_single);
+// only store is r0, and the tables are its own, without columns in front. Tables that only some
+// stores have (own_tables.h) are there, too.
+Status JoinStores(Database& database, Connection& connection, const std::vector<StoreFile>& files,
+                  bool is_single);
 
 }  // namespace internal
 

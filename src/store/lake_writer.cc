@@ -235,7 +235,7 @@ Status LakeWriter::Write(const StoreFile& file, std::span<const std::string> key
   SONDE_ASSIGN_OR_RETURN(const auto connection, internal::Connect(database));
   SONDE_RETURN_IF_ERROR(internal::AttachLake(*connection, folder_));
   SONDE_ASSIGN_OR_RETURN(const auto tables, internal::ReadLakeTables(database));
-  SONDE_RETURN_IF_ERROR(internal::JoinStores(*connection, {file}, /*is_single=*/false));
+  SONDE_RETURN_IF_ERROR(internal::JoinStores(database, *connection, {file}, /*is_single=*/false));
   if (made != nullptr) {
     SONDE_RETURN_IF_ERROR(KeepResults(database, *connection, tables, std::move(made)));
   }

@@ -100,6 +100,10 @@ Result<std::unique_ptr<Connection>> Connect(const Database& database) {
     return base::InternalError("cannot open a connection to the trace store");
   }
   if (database.is_attached) SONDE_RETURN_IF_ERROR(connection->Execute("USE store"));
+  if (!database.search_path.empty()) {
+    SONDE_RETURN_IF_ERROR(
+        connection->Execute(base::Concat("SET search_path = '", database.search_path, "'")));
+  }
   return connection;
 }
 

@@ -25,8 +25,9 @@ constexpr int64_t kLeastKept = int64_t{1} << 20;
 constexpr int64_t kMostKept = int64_t{128} << 20;
 
 // The stores are attached first; then access to files is disabled for good.
-Status Prepare(internal::Connection& connection, const std::vector<StoreFile>& files, int threads,
-               int64_t memory_bytes, const std::string& folder) {
+Status Prepare(internal::Database& database, internal::Connection& connection,
+               const std::vector<StoreFile>& files, int threads, int64_t memory_bytes) {
+  const std::string folder = database.spill == nullptr ? "" : database.spill->path();
   for (const std::string& setting : {std::string("autoinstall_known_extensions = false"),
                                      std::string("autoload_known_extensions = false"),
                                      std::string("custom_extension_repository = '/nonexistent'"),
@@ -35,7 +36,7 @@ Status Prepare(internal::Connection& connection, const std::vector<StoreFile>& f
     SONDE_RETURN_IF_ERROR(connection.Execute(Concat("SET ", setting)));
   }
   SONDE_RETURN_IF_ERROR(internal::JoinStores(
-      connection, files, files.size() == 1 && files.front().traces.size() == 1));
+      database, connection, files, files.size() == 1 && files.front().traces.size() == 1));
   return internal::LimitStatements(connection, memory_bytes, /*reads_files=*/false);
 }
 
@@ -96,8 +97,7 @@ Result<std::unique_ptr<internal::Database>> internal::OpenForUser(
   }
   SONDE_ASSIGN_OR_RETURN(const auto connection, Connect(*database));
   // Statements may always use the folder of temporary files: it is a private one.
-  SONDE_RETURN_IF_ERROR(Prepare(*connection, files, threads, memory_bytes,
-                                database->spill == nullptr ? "" : database->spill->path()));
+  SONDE_RETURN_IF_ERROR(Prepare(*database, *connection, files, threads, memory_bytes));
   return database;
 }
 

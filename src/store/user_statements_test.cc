@@ -9,6 +9,7 @@
 #include "base/files.h"
 #include "base/test_folder.h"
 #include "store/name_pool.h"
+#include "store/own_tables.h"
 #include "store/table_writer.h"
 
 namespace sonde::store {
@@ -147,6 +148,59 @@ TEST_F(UserStatementsTest, SeeOneStoreOrMore) {
   EXPECT_EQ(Number(**both, "SELECT max(trace)::BIGINT FROM trace WHERE path = 'b.duckdb'"), 1);
   EXPECT_EQ(Number(**both, "SELECT count(*) FROM r1.slice"), 10);
   EXPECT_FALSE(UserStatements::Open({File("none.duckdb", 0)}, 1).ok());
+}
+
+// As those of a comparison of values: a view on a table that lies in another schema.
+void AddOwnTable(const std::string& path, int64_t rows) {
+  auto created = Store::Create(path);
+  ASSERT_TRUE(created.ok()) << created.status().message();
+  auto transaction = (*created)->Begin();
+  ASSERT_TRUE(transaction.ok());
+  for (const std::string& sql :
+       {std::string("CREATE SCHEMA IF NOT EXISTS source"),
+        "CREATE TABLE source.\"a b\" AS SELECT 7 AS rank, range AS value FROM range(" +
+            std::to_string(rows) + ")",
+        std::string("CREATE VIEW own AS SELECT * FROM source.\"a b\""),
+        std::string("CREATE VIEW inner_ AS SELECT 1")}) {
+    const Status made = transaction->Execute(sql);
+    ASSERT_TRUE(made.ok()) << made.message();
+  }
+  ASSERT_TRUE(transaction->Commit().ok());
+  ASSERT_TRUE((*created)->Publish().ok());
+}
+
+TEST_F(UserStatementsTest, SeeTheTablesThatOnlySomeStoresHave) {
+  AddOwnTable(folder_.File("c.duckdb"), 3);
+  AddOwnTable(folder_.File("d.duckdb"), 4);
+  const auto one = UserStatements::Open({File("c.duckdb", 3)}, 1);
+  ASSERT_TRUE(one.ok()) << one.status().message();
+  EXPECT_EQ(Number(**one, "SELECT count(*) FROM own"), 3);
+  // All that the store holds is there, as where it is opened by itself.
+  EXPECT_EQ(Number(**one, "SELECT count(*) FROM source.\"a b\""), 3);
+  EXPECT_EQ(Number(**one, "SELECT count(*) FROM r0.own JOIN trace ON true"), 3);
+  const auto all =
+      UserStatements::Open({File("a.duckdb", 3), File("c.duckdb", 4), File("d.duckdb", 5)}, 1);
+  ASSERT_TRUE(all.ok()) << all.status().message();
+  EXPECT_EQ(Number(**all, "SELECT count(*) FROM own"), 7);
+  EXPECT_EQ(Number(**all, "SELECT count(*) FROM own WHERE trace = 2 AND rank = 7"), 4);
+  EXPECT_EQ(Number(**all, "SELECT count(*) FROM slice"), 10);
+  EXPECT_FALSE((*all)->Scan("SELECT * FROM inner_", kNoColumns, kNoRows).ok());
+}
+
+TEST_F(UserStatementsTest, StoresNameTheirOwnTables) {
+  AddOwnTable(folder_.File("c.duckdb"), 3);
+  const auto own = Store::OpenReadOnly(folder_.File("c.duckdb"));
+  const auto plain = Store::OpenReadOnly(folder_.File("a.duckdb"));
+  ASSERT_TRUE(own.ok() && plain.ok());
+  const auto names = OwnTables(**own);
+  ASSERT_TRUE(names.ok()) << names.status().message();
+  EXPECT_EQ(*names, std::vector<std::string>{"own"});
+  EXPECT_EQ(OwnTables(**plain)->size(), 0U);
+  const auto columns = OwnColumns(**own);
+  ASSERT_TRUE(columns.ok() && columns->size() == 2U);
+  EXPECT_EQ((*columns)[1].name + " " + (*columns)[1].type, "value BIGINT");
+  EXPECT_TRUE(*HasRecords(**plain));
+  EXPECT_FALSE(*HasRecords(**own));
 }
 
 TEST_F(UserStatementsTest, AreCancelledFromAnotherThread) {

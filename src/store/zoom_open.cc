@@ -21,7 +21,11 @@ Result<ZoomIndex> OpenZoomIndex(const Store& store) {
   const std::string path = ZoomIndex::PathFor(store.path());
   Result<ZoomIndex> found = ZoomIndex::Open(path, store.store_id());
   if (found.ok()) return found;
-  if (base::CheckWritableDirectory(std::string(base::DirName(path))).ok()) {
+  // One without lanes is made at once each time: no file stands beside what holds no trace.
+  SONDE_ASSIGN_OR_RETURN(const auto any, store.Query("SELECT (EXISTS (FROM slice) OR EXISTS "
+                                                     "(FROM device_task))::INTEGER"));
+  const bool is_filled = any.Int(0, 0) > 0;
+  if (is_filled && base::CheckWritableDirectory(std::string(base::DirName(path))).ok()) {
     SONDE_RETURN_IF_ERROR(BuildFor(store, path));
     return ZoomIndex::Open(path, store.store_id());
   }

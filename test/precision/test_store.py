@@ -44,6 +44,72 @@ def test_rows_of_a_comparison(steps, probe, tmp_path):
     assert float(rows[0]["max_relative_err"]) == 0.0
 
 
+def test_the_first_cause_of_each_pair(steps, probe, tmp_path):
+    done = probe(*words("compare", steps), "-o", "out", "--store")
+    # The folder stands for the one store in it.
+    findings = query(tmp_path / "out", "SELECT * FROM precision_finding ORDER BY first DESC, rank")
+    assert [(row["rank"], row["first"]) for row in findings] == [("1", "1"), ("0", "0")]
+    first, other = findings
+    assert done.stdout.splitlines()[0] == f"first: {first['sentence']}"
+    assert first["advice"] and first["evidence"]
+    assert (other["cause"], other["row"], other["sentence"]) == ("no difference", "", "")
+    marked = query(
+        tmp_path / "out",
+        "SELECT v.cause, npu_name FROM precision_statistics v "
+        "JOIN precision_finding f USING (step, rank, row) WHERE first = 1",
+    )
+    assert marked == [{"cause": first["cause"], "npu_name": first["place"]}]
+
+
+def test_a_call_that_only_the_golden_run_has_is_marked(probe, tmp_path):
+    """Its rows are in the store, with a metric in SQL, too."""
+    relu = {"Torch.relu.0.forward": call(Max=9.0)}
+    calls = {"Torch.mm.0.forward": call(), "Torch.add.0.forward": call(Max=3.0)}
+    golden = calls | relu | {"Torch.add.0.forward": call(Max=9.0)}
+    golden = dict(sorted(golden.items(), key=lambda item: "add" in item[0]))
+    for side, data in (("target", calls), ("golden", golden)):
+        tree = {"Module.a.A.forward.0": None} | dict.fromkeys(data, "Module.a.A.forward.0")
+        write_rank(tmp_path / side, data, tree)
+    metric = ("--sql-metric", "gap=abs(npu_max - bench_max)")
+    probe("compare", "-tp", "target", "-gp", "golden", "-o", "out", "--store", *metric)
+    finding = query(tmp_path / "out", "SELECT place, cause FROM precision_finding")
+    assert finding == [
+        {"place": "Torch.relu.0.forward", "cause": "order or number of calls differs"}
+    ]
+    marked = query(
+        tmp_path / "out",
+        "SELECT npu_name, bench_name, result FROM precision_statistics "
+        "WHERE cause = 'order or number of calls differs'",
+    )
+    assert marked == [
+        {"npu_name": "N/A", "bench_name": "Torch.relu.0.forward.input.0", "result": "unmatched"}
+    ]
+
+
+def test_values_of_arguments_are_texts(probe, tmp_path):
+    for side, value in (("target", "tanh"), ("golden", "none")):
+        made = call(Max=2.0 if side == "target" else 1.0)
+        made["input_kwargs"] = {"approximate": {"type": "str", "value": value}}
+        write_rank(tmp_path / side, {"Functional.gelu.0.forward": made}, {})
+    probe("compare", "-tp", "target", "-gp", "golden", "-o", "out", "--store")
+    rows = query(
+        tmp_path / "out",
+        "SELECT npu_max, npu_max_text, bench_max_text FROM precision_statistics "
+        "WHERE npu_name LIKE '%approximate'",
+    )
+    assert rows == [{"npu_max": "", "npu_max_text": "tanh", "bench_max_text": "none"}]
+
+
+def test_analyses_take_no_comparison_for_a_trace(steps, probe, tmp_path):
+    probe(*words("compare", steps), "-o", "out", "--store")
+    for command in (["analyse", "out"], ["cluster", "-d", "out"]):
+        done = subprocess.run(
+            [str(SONDE), *command], capture_output=True, text=True, check=False, cwd=tmp_path
+        )
+        assert done.returncode != 0
+        assert "holds no trace: sonde view and sonde query read it" in done.stderr
+
+
 def test_the_schema_names_the_columns(steps, probe, tmp_path):
     probe(*words("compare", steps), "-o", "out", "--store")
     (path,) = (tmp_path / "out").glob("compare_result_*.duckdb")

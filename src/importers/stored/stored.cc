@@ -1,10 +1,12 @@
 #include "importers/stored/stored.h"
 
 #include <memory>
+#include <string_view>
 
 #include "base/files.h"
 #include "base/strings.h"
 #include "importers/capture/import.h"
+#include "store/own_tables.h"
 #include "store/store.h"
 
 namespace sonde::importers {
@@ -30,6 +32,34 @@ Result<int32_t> StoredRank(const std::string& path) {
   SONDE_ASSIGN_OR_RETURN(const store::ResultTable ranks,
                          store->Query("SELECT coalesce(max(rank), -1) FROM process_"));
   return static_cast<int32_t>(ranks.Int(0, 0));
+}
+
+bool IsComparison(const std::string& path) {
+  const std::string_view name = base::BaseName(path);
+  return name.starts_with("compare_result_") && name.ends_with(".duckdb") &&
+         base::IsRegularFile(path);
+}
+
+bool HoldsComparison(const std::string& path) {
+  // Others' files are not opened as databases.
+  constexpr std::string_view kMark = "DUCK";
+  constexpr size_t kPlaceOfMark = 8;
+  {
+    const auto file = base::MappedFile::Open(path);
+    if (!file.ok() || file->text().size() < kPlaceOfMark) return false;
+    if (!file->text().substr(kPlaceOfMark).starts_with(kMark)) return false;
+  }
+  const auto store = store::Store::OpenReadOnly(path);
+  if (!store.ok()) return false;
+  const auto tables = store::OwnTables(**store);
+  return tables.ok() && !tables->empty();
+}
+
+Result<int32_t> ComparisonRank(const std::string&) { return -1; }
+
+Result<int64_t> ComparisonStamp(const std::string& path) {
+  SONDE_ASSIGN_OR_RETURN(const auto store, store::Store::OpenReadOnly(path));
+  return store->source_stamp();
 }
 
 bool IsHelperStored(const std::string& path) {

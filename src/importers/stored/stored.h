@@ -16,4 +16,12 @@ Result<int32_t> StoredRank(const std::string& path);
 Result<int64_t> StoredStamp(const std::string& path);
 bool IsHelperStored(const std::string& path);
 
+// The store that `sonde probe compare --store` writes: a file without a trace, with the rows of a
+// comparison of values. It is known by its name; of one that was renamed, and of graphs, by its
+// tables.
+bool IsComparison(const std::string& path);
+bool HoldsComparison(const std::string& path);
+Result<int32_t> ComparisonRank(const std::string& path);
+Result<int64_t> ComparisonStamp(const std::string& path);
+
 }  // namespace sonde::importers

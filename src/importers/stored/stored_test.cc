@@ -99,6 +99,41 @@ TEST(Stored, RecordsWithoutAStoreStay) {
   EXPECT_TRUE(IsCapture(span));
 }
 
+TEST(Stored, AComparisonOfValuesIsOpenedWhereItLies) {
+  const base::TestFolder folder;
+  const std::string path = folder.File("compare_result_20260101000000.duckdb");
+  const auto made = store::Store::Create(path);
+  ASSERT_TRUE(made.ok() && (*made)->Publish().ok());
+  const auto found = FindTraces(folder.path());
+  ASSERT_TRUE(found.ok() && found->size() == 1);
+  EXPECT_STREQ((*found)[0].importer->name, "comparison");
+  EXPECT_EQ(StorePath((*found)[0]), path);
+  const auto opened = OpenOrImport((*found)[0], {.threads = 1}, [](std::string_view) {});
+  ASSERT_TRUE(opened.ok()) << opened.status().message();
+  EXPECT_EQ((*opened)->Query("SELECT count(*) FROM slice")->Int(0, 0), 0);
+  EXPECT_FALSE((*found)[0].importer->holds_trace);
+}
+
+TEST(Stored, AComparisonThatWasRenamedIsKnownByItsTables) {
+  const base::TestFolder folder;
+  const std::string path = folder.File("mine.db");
+  const auto made = store::Store::Create(path);
+  ASSERT_TRUE(made.ok());
+  auto transaction = (*made)->Begin();
+  ASSERT_TRUE(transaction.ok() &&
+              transaction->Execute("CREATE VIEW precision_md5 AS SELECT 1 AS step").ok() &&
+              transaction->Commit().ok() && (*made)->Publish().ok());
+  EXPECT_TRUE(HoldsComparison(path));
+  const auto found = FindTraces(path);
+  ASSERT_TRUE(found.ok() && found->size() == 1);
+  EXPECT_STREQ((*found)[0].importer->name, "comparison");
+  // Only a file that the user names is looked into.
+  EXPECT_TRUE(FindTraces(folder.path())->empty());
+  const std::string other = folder.File("other.db");
+  ASSERT_TRUE(base::WriteFileAtomically(other, "SQLite format 3").ok());
+  EXPECT_FALSE(HoldsComparison(other));
+}
+
 TEST(Stored, ReplacesTheCapture) {
   const base::TestFolder folder;
   const std::string span = folder.File("host_1_1_ascend_pt");

@@ -24,6 +24,7 @@ struct PairFinding {
   FirstCause cause;    // its rows are gone
   std::string detail;  // "0.01 against 1e-06" of an argument; empty: none
   std::string source;  // "modeling_qwen3.py:60"; empty: unknown
+  int64_t row = -1;    // of the table of results, that a finding is about; -1 none
 };
 
 struct Conclusion {

@@ -8,6 +8,7 @@
 
 #include "base/host/sql_name.h"
 #include "base/strings.h"
+#include "precision/output/advice.h"
 
 namespace sonde::precision {
 namespace {
@@ -65,11 +66,6 @@ std::string_view WithoutKind(std::string_view message) {
   return is_word ? message.substr(at + kMark.size()) : message;
 }
 
-struct Origin {
-  int64_t step = 0;
-  int64_t rank = 0;
-};
-
 void WriteNumber(double value, store::SourceTableWriter* writer) {
   if (value < 0) {
     writer->Null();
@@ -78,7 +74,15 @@ void WriteNumber(double value, store::SourceTableWriter* writer) {
   }
 }
 
-// Rows that only the golden run has are in no walk.
+// NULL where it is empty.
+void WriteText(std::string_view text, store::SourceTableWriter* writer) {
+  if (text.empty()) {
+    writer->Null();
+  } else {
+    writer->Text(ValidText(text));
+  }
+}
+
 void WriteCause(const std::vector<RowCause>& causes, uint32_t row,
                 store::SourceTableWriter* writer) {
   const bool known = row < causes.size();
@@ -91,41 +95,70 @@ void WriteCause(const std::vector<RowCause>& causes, uint32_t row,
   WriteNumber(known ? causes[row].ratio : -1, writer);
 }
 
-Status WriteRows(const ResultTable& table, const ConstructFile* construct,
-                 const std::vector<RowCause>& causes, const Origin& origin,
-                 store::SourceTableWriter* writer) {
-  const Comparison& comparison = table.comparison();
+// What the rows of one call share; empty: unknown.
+struct CallFacts {
+  std::string_view api;
+  std::string module;
+  std::string source;
+};
+
+void WriteRow(const ResultTable& table, uint32_t row, const CallFacts& call,
+              const std::vector<RowCause>& causes, const RowOrigin& origin,
+              store::SourceTableWriter* writer) {
   report::RowText cells;
+  table.Fill(row, &cells);
+  writer->Int(origin.step);
+  writer->Int(origin.rank);
+  writer->Int(row);
+  WriteText(call.api, writer);
+  WriteText(call.module, writer);
+  WriteText(call.source, writer);
+  for (size_t c = 0; c < cells.size(); ++c) writer->Text(ValidText(cells.cell(c)));
+  WriteCause(causes, row, writer);
+  writer->EndRow();
+}
+
+Status WriteRows(const ResultTable& table, const std::vector<RowCause>& causes,
+                 const RowOrigin& origin, store::SourceTableWriter* writer) {
+  const Comparison& comparison = table.comparison();
   for (const ComparedGroup& group : comparison.groups) {
-    const std::string module =
-        construct == nullptr ? "" : std::string(construct->ModuleOf(group.api));
+    CallFacts call{.api = group.api, .module = {}, .source = {}};
+    if (origin.construct != nullptr) call.module = origin.construct->ModuleOf(group.api);
+    if (origin.stack != nullptr) call.source = SourceOf(*origin.stack, group.api);
     for (uint32_t r = group.first_row; r < group.first_row + group.row_count; ++r) {
-      table.Fill(r, &cells);
-      writer->Int(origin.step);
-      writer->Int(origin.rank);
-      writer->Int(r);
-      writer->Text(ValidText(group.api));
-      if (module.empty()) {
-        writer->Null();
-      } else {
-        writer->Text(ValidText(module));
-      }
-      for (size_t c = 0; c < cells.size(); ++c) writer->Text(ValidText(cells.cell(c)));
-      WriteCause(causes, r, writer);
-      writer->EndRow();
+      WriteRow(table, r, call, causes, origin, writer);
     }
+  }
+  // Calls of the golden run are in no file of the target.
+  for (uint32_t r = comparison.golden_only_begin; r < comparison.rows.size(); ++r) {
+    WriteRow(table, r, {}, causes, origin, writer);
   }
   return writer->Close();
 }
 
+void WriteFinding(const PairFinding& pair, bool is_first, const Conclusion& conclusion,
+                  store::SourceTableWriter* writer) {
+  const FirstCause& cause = pair.cause;
+  writer->Int(pair.step);
+  writer->Int(pair.rank);
+  writer->Int(is_first ? 1 : 0);
+  writer->Text(CauseText(cause.kind));
+  WriteText(cause.place, writer);
+  if (pair.row < 0) {
+    writer->Null();
+  } else {
+    writer->Int(pair.row);
+  }
+  WriteText(cause.module, writer);
+  WriteText(pair.source, writer);
+  WriteText(pair.detail, writer);
+  WriteText(base::Join(cause.evidence, "\n"), writer);
+  WriteText(AdviceOf(cause.kind), writer);
+  writer->Text(ValidText(is_first || !conclusion.differs ? conclusion.line : ""));
+  writer->EndRow();
+}
+
 void WriteNodes(const VisGraph& graph, store::SourceTableWriter* writer) {
-  const auto text_or_null = [writer](std::string_view text) {
-    if (text.empty()) {
-      writer->Null();
-    } else {
-      writer->Text(ValidText(text));
-    }
-  };
   const std::vector<int32_t>& order = graph.graph->post_order();
   for (size_t i = 0; i < order.size(); ++i) {
     const auto at = static_cast<size_t>(order[i]);
@@ -144,10 +177,10 @@ void WriteNodes(const VisGraph& graph, store::SourceTableWriter* writer) {
     }
     writer->Text(ValidText(graph.source));
     writer->Text(ValidText(node.name));
-    text_or_null(node.parent == kNoNode ? "" : graph.graph->node(node.parent).name);
-    text_or_null(graph.overflow == nullptr ? "" : OverflowText((*graph.overflow)[at]));
+    WriteText(node.parent == kNoNode ? "" : graph.graph->node(node.parent).name, writer);
+    WriteText(graph.overflow == nullptr ? "" : OverflowText((*graph.overflow)[at]), writer);
     const int32_t partner = graph.matches == nullptr ? kNoNode : (*graph.matches)[at];
-    text_or_null(partner == kNoNode ? "" : graph.partner->node(partner).name);
+    WriteText(partner == kNoNode ? "" : graph.partner->node(partner).name, writer);
     writer->EndRow();
   }
 }
@@ -187,24 +220,26 @@ Result<std::unique_ptr<ResultStore>> ResultStore::Create(const std::string& path
   return std::unique_ptr<ResultStore>(new ResultStore(std::move(made)));
 }
 
-Status ResultStore::Add(const ResultTable& table, const ConstructFile* construct,
-                        const std::vector<RowCause>& causes, int64_t step, int64_t rank) {
+Status ResultStore::Add(const ResultTable& table, const RowOrigin& origin,
+                        const std::vector<RowCause>& causes) {
   const std::string_view view = ViewOf(table.comparison().mode);
   store::SourceTable description;
-  description.file = Concat("step", std::to_string(step), "/rank", std::to_string(rank));
+  description.file =
+      Concat("step", std::to_string(origin.step), "/rank", std::to_string(origin.rank));
   description.name = Concat(view, "_cells_", std::to_string(parts_.size()));
-  description.columns = {{"step", CellType::kInteger},
-                         {"rank", CellType::kInteger},
-                         {"row", CellType::kInteger},
-                         {"api", CellType::kText},
-                         {"module", CellType::kText}};
-  std::string select = "SELECT \"step\", \"rank\", \"row\", \"api\", \"module\"";
+  description.columns = {{"step", CellType::kInteger}, {"rank", CellType::kInteger},
+                         {"row", CellType::kInteger},  {"api", CellType::kText},
+                         {"module", CellType::kText},  {"source", CellType::kText}};
+  std::string select = R"(SELECT "step", "rank", "row", "api", "module", "source")";
   for (const std::string& name : table.columns()) {
     description.columns.push_back({name, CellType::kText});
     const std::string column = base::SqlName(name);
     select += IsNumberColumn(name) ? Concat(", TRY_CAST(rtrim(trim(", column,
                                             "), '%') AS DOUBLE) AS ", SnakeCase(name))
                                    : Concat(", ", column, " AS ", base::SqlName(SnakeCase(name)));
+    if (name == "NPU max" || name == "Bench max") {
+      select += Concat(", ", column, " AS ", SnakeCase(name), "_text");
+    }
   }
   description.columns.push_back({"cause", CellType::kText});
   description.columns.push_back({"explained", CellType::kReal});
@@ -215,7 +250,7 @@ Status ResultStore::Add(const ResultTable& table, const ConstructFile* construct
   SONDE_ASSIGN_OR_RETURN(
       store::SourceTableWriter writer,
       store::SourceTableWriter::Create(transaction, names_, std::move(description)));
-  SONDE_RETURN_IF_ERROR(WriteRows(table, construct, causes, {step, rank}, &writer));
+  SONDE_RETURN_IF_ERROR(WriteRows(table, causes, origin, &writer));
   SONDE_RETURN_IF_ERROR(transaction.Commit());
   parts_.push_back({std::string(view), std::move(select)});
   return Status::Ok();
@@ -233,6 +268,31 @@ Result<std::vector<std::string>> ResultStore::Evaluate(const SqlMetric& metric) 
     out[i] = result->IsNull(0, i) ? "N/A" : result->Text(0, i);
   }
   return out;
+}
+
+Status ResultStore::AddFindings(const std::vector<PairFinding>& pairs,
+                                const Conclusion& conclusion) {
+  store::SourceTable description;
+  description.file = "findings";
+  description.name = "precision_finding_cells";
+  description.columns = {
+      {"step", CellType::kInteger},  {"rank", CellType::kInteger}, {"first", CellType::kInteger},
+      {"cause", CellType::kText},    {"place", CellType::kText},   {"row", CellType::kInteger},
+      {"module", CellType::kText},   {"source", CellType::kText},  {"detail", CellType::kText},
+      {"evidence", CellType::kText}, {"advice", CellType::kText},  {"sentence", CellType::kText}};
+  SONDE_ASSIGN_OR_RETURN(store::Transaction transaction, store_->Begin());
+  const std::string select = Concat("SELECT * FROM source.", base::SqlName(description.name));
+  SONDE_ASSIGN_OR_RETURN(
+      store::SourceTableWriter writer,
+      store::SourceTableWriter::Create(transaction, names_, std::move(description)));
+  for (size_t i = 0; i < pairs.size(); ++i) {
+    if (!pairs[i].is_compared) continue;
+    WriteFinding(pairs[i], conclusion.differs && i == conclusion.first, conclusion, &writer);
+  }
+  SONDE_RETURN_IF_ERROR(writer.Close());
+  SONDE_RETURN_IF_ERROR(transaction.Commit());
+  parts_.push_back({"precision_finding", select});
+  return Status::Ok();
 }
 
 Status ResultStore::AddGraph(const VisGraph& graph) {

@@ -1,11 +1,13 @@
 // The results of a comparison or the nodes of graphs as tables of a store, for SQL.
 //
 //   precision_statistics, precision_tensor, precision_md5   one row a parameter, after its mode
-//   precision_node                                          one row a node of a graph
+//   precision_finding                                       one row a pair of ranks: its first
+//   cause precision_node                                          one row a node of a graph
 //
 // Columns are those of the csv in snake case, with step, rank and row in front; metrics and
-// statistics are numbers, NULL where the csv has a word. The cells as printed are in schema
-// `source`, a table a pair of ranks.
+// statistics are numbers, NULL where the csv has a word. npu_max_text and bench_max_text are what
+// it prints there: values of arguments. The cells as printed are in schema `source`, a table a pair
+// of ranks.
 // SQL metrics: an expression over these columns is evaluated for every row of a comparison.
 // Errors: Status with the database's text. Threads: one.
 #pragma once
@@ -18,6 +20,7 @@
 
 #include "base/status.h"
 #include "precision/graph/vis_db.h"
+#include "precision/output/conclusion.h"
 #include "precision/output/result_table.h"
 #include "precision/output/row_causes.h"
 #include "store/source_tables.h"
@@ -32,15 +35,24 @@ struct SqlMetric {
 };
 Result<SqlMetric> ParseSqlMetric(std::string_view text);
 
+// Where the rows of a table come from; what may be null gives no modules, no source lines.
+struct RowOrigin {
+  int64_t step = 0;
+  int64_t rank = 0;
+  const ConstructFile* construct = nullptr;
+  const StackFile* stack = nullptr;
+};
+
 class ResultStore {
  public:
   // The file gets its name at Publish(); without it nothing is left.
   static Result<std::unique_ptr<ResultStore>> Create(const std::string& path);
 
-  // All rows of a table; `construct` (may be null) gives their modules, `causes` (may be empty) the
-  // columns cause, explained and ratio.
-  Status Add(const ResultTable& table, const ConstructFile* construct,
-             const std::vector<RowCause>& causes, int64_t step, int64_t rank);
+  // All rows of a table; `causes` (may be empty) gives the columns cause, explained and ratio.
+  Status Add(const ResultTable& table, const RowOrigin& origin,
+             const std::vector<RowCause>& causes);
+  // What each pair that was compared shows, and the conclusion of all.
+  Status AddFindings(const std::vector<PairFinding>& pairs, const Conclusion& conclusion);
   // The metric for every row of the table that was added last.
   Result<std::vector<std::string>> Evaluate(const SqlMetric& metric) const;
   Status AddGraph(const VisGraph& graph);

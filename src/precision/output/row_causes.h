@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,8 +23,11 @@ struct RowCause {
   double ratio = -1;       // distance / explained; -1: unknown
 };
 
-// One for each of the target's rows.
+// One for each row; what only the golden run has is not compared.
 std::vector<RowCause> RowCausesOf(const Comparison& comparison, const FirstCause& cause);
+
+// The row that a finding is about: of a call the first. None where nothing differs.
+std::optional<uint32_t> RowOfFinding(const Comparison& comparison, const FirstCause& cause);
 
 // The rows whose values differ, as csv: NPU Name, Bench Name, cause, distance, explained, ratio.
 Status WriteRowCauses(const Comparison& comparison, const std::vector<RowCause>& causes,

@@ -67,6 +67,10 @@ export interface TraceMessage {
   end: number;
   /** how many */
   slices: number;
+  /** it holds nothing that ran or was measured, or nothing is known yet */
+  empty: boolean;
+  /** that such a trace alone has: of a comparison of values */
+  tables: string[];
   /** rows of import_issue */
   issues: number;
   /** by id */

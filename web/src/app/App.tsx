@@ -13,8 +13,9 @@ import { Dialogs } from "./Dialogs";
 import { keepHistory } from "./history";
 import { Opening } from "./Opening";
 import { type State, type Store, useStore } from "./state";
-import { isShown } from "./traces";
+import { isFull } from "./traces";
 import { SubViews, TopBar } from "./TopBar";
+import { shownView } from "./view";
 
 /** What was chosen of a trace whose slices were exchanged: numbers of a preview mean nothing now. */
 export function withoutReplaced(state: State, session: SessionMessage): Partial<State> {
@@ -131,7 +132,7 @@ export function App({ store, preferred }: { store: Store; preferred: Preferred }
   const themeName = useStore(store, (s) => s.theme);
   const language = useStore(store, (s) => s.language);
   const view = useStore(store, (s) => s.view);
-  const ready = useStore(store, (s) => s.session?.traces.some(isShown) ?? false);
+  const ready = useStore(store, (s) => s.session?.traces.some(isFull) ?? false);
   const isMapped = useStore(store, (s) => (s.session?.maps.length ?? 0) > 0);
   const gone = useStore(store, (s) => s.gone);
   const error = useStore(store, (s) => s.error);
@@ -149,7 +150,8 @@ export function App({ store, preferred }: { store: Store; preferred: Preferred }
     root.lang = language;
   }, [theme, themeName, language]);
 
-  const current = views.find((candidate) => candidate.name === view) ?? views[0]!;
+  const session = useStore(store, (s) => s.session);
+  const current = shownView(views, view, session);
   const Shown = current.component;
   return (
     <AppContext.Provider value={app}>

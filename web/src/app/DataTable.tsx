@@ -28,6 +28,10 @@ interface Properties {
   selected?: number;
   /** What the result declares of its columns: how cells are written, what leads where, what has a bar. */
   about?: readonly ResultColumnMessage[];
+  /** Columns whose numbers keep all digits that matter. */
+  digits?: ReadonlySet<string>;
+  /** A class of the row, where it is no group. */
+  toneOf?: (row: Row) => string;
 }
 
 /** The part of the address that a table keeps: a filter, a group, hidden columns, an order. */
@@ -35,7 +39,7 @@ const useKept = (part: "f" | "g" | "c" | "s", name: string) => useAppState((s) =
 
 /** A table of the page: filter, groups, choice of columns and export; rows lead to the timeline. */
 export function DataTable(properties: Properties) {
-  const { answer, trace, sql, testId, name, plain = false, onRow, selected, about } = properties;
+  const { answer, trace, sql, testId, name, plain = false, onRow, selected, about, digits, toneOf } = properties;
   const { store, actions, t } = useApp();
   const language = useAppState((s) => s.language);
   const session = useAppState((s) => s.session)!;
@@ -75,8 +79,12 @@ export function DataTable(properties: Properties) {
   const setSort = ({ column, descending }: Sort) => keep({ s: `${descending ? "-" : ""}${names[column] ?? ""}` });
   const pages = usePages(table, sql, trace, filter, sort, setSort);
   const kinds = useMemo(
-    () => columns.map((c): CellKind => (plain && kindOf(c) === "moment" ? "text" : kindOf(c))),
-    [columns, plain],
+    () =>
+      columns.map((c): CellKind => {
+        if (digits?.has(c.name)) return "digits";
+        return plain && kindOf(c) === "moment" ? "text" : kindOf(c);
+      }),
+    [columns, plain, digits],
   );
   const sums = useMemo(() => kinds.map((kind) => ["duration", "bytes", "integer"].includes(kind)), [kinds]);
   const first = orderOfGroups(
@@ -189,6 +197,7 @@ export function DataTable(properties: Properties) {
           {...(by < 0 ? { sort, onSort: setSort } : {})}
           {...(selected === undefined || sort ? {} : { selected })}
           onRow={lead}
+          {...(toneOf && by < 0 ? { toneOf } : {})}
           zero={zero}
         />
       )}
@@ -200,7 +209,19 @@ function columnOf(column: Column, kind: CellKind, name: string, bar: number): Gr
   const { meaning, unit } = column;
   const title = [meaning ? `${column.name}: ${meaning}` : column.name, unit && `(${unit})`].filter(Boolean).join(" ");
   const wide = /^(name|advice|value|path|message|module|sql)$/.test(column.name);
-  const width = kind === "moment" ? 150 : kind !== "text" ? undefined : wide ? 320 : column.type === "text" ? 130 : 84;
+  // A name of one letter is that of a mark.
+  const width =
+    name.length === 1
+      ? 30
+      : kind === "moment"
+        ? 150
+        : kind !== "text"
+          ? undefined
+          : wide
+            ? 320
+            : column.type === "text"
+              ? 130
+              : 84;
   return { name, title, kind, ...(width === undefined ? {} : { width }), ...(bar > 0 ? { bar } : {}) };
 }
 

@@ -48,6 +48,8 @@ interface Properties {
   /** Nanoseconds of the epoch that moments are counted from. */
   zero?: bigint;
   tree?: Tree;
+  /** A class of the row: how it is coloured. */
+  toneOf?: (row: Row) => string;
 }
 
 /** The narrowest that a column may become: numbers and headers fit, most texts too. Pixels. */
@@ -64,7 +66,19 @@ const isLeft = (kind: CellKind) => kind === "text" || kind === "boolean";
 
 /** A table of any length: only the rows that are seen exist. Headers sort, arrows and Enter work. */
 export function Grid(properties: Properties) {
-  const { columns, rows, sort: given, onSort, onRow, selected = -1, testId, label, zero = 0n, tree } = properties;
+  const {
+    columns,
+    rows,
+    sort: given,
+    onSort,
+    onRow,
+    selected = -1,
+    testId,
+    label,
+    zero = 0n,
+    tree,
+    toneOf,
+  } = properties;
   const lazy = "count" in rows ? rows : null;
   const [kept, setOwn] = useState<Sort | null>(null);
   const own = onSort ? (given ?? null) : kept;
@@ -185,7 +199,7 @@ export function Grid(properties: Properties) {
                 key={at}
                 role="row"
                 {...(tree ? { "aria-level": tree.depth(at) + 1, "aria-expanded": tree.isOpen(at) ?? undefined } : {})}
-                className={`grid-row${at === current ? " current" : ""}${onRow ? " active" : ""}`}
+                className={`grid-row${at === current ? " current" : ""}${onRow ? " active" : ""}${toneOf && row ? ` tone ${toneOf(row)}` : ""}`}
                 style={{ top: at * HEIGHT - place + top, gridTemplateColumns: template }}
                 onClick={() => {
                   setCurrent(at);

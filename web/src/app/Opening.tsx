@@ -7,7 +7,7 @@ import { useApp, useAppState } from "./context";
 import { Empty } from "./Empty";
 import { Issues } from "./Issues";
 import { OpenPath } from "./OpenPath";
-import { isShown } from "./traces";
+import { isFull } from "./traces";
 
 /** What is seen before there is anything to draw, or where there never is. */
 export function Opening() {
@@ -16,7 +16,7 @@ export function Opening() {
   if (!session) return <div className="opening">…</div>;
   const isMapped = session.maps.length > 0 && session.traces.length === 0;
   if (isMapped) return <Empty title={t("maps.nothing")} help={t("maps.nothing.help")} />;
-  const nothing = !session.loading && !session.traces.some(isShown);
+  const nothing = !session.loading && !session.traces.some(isFull);
   const done = session.traces.filter((x) => x.state === "ready" || x.state === "failed").length;
   return (
     <div className="opening" data-testid="opening">
@@ -82,7 +82,7 @@ export function TraceList() {
         return (
           <li key={trace.id} className={trace.state}>
             <span className="state">
-              {t(trace.state === "ready" && !isShown(trace) ? "app.empty" : (`app.${trace.state}` as "app.ready"))}
+              {t(trace.state === "ready" && trace.empty ? "app.empty" : (`app.${trace.state}` as "app.ready"))}
               {trace.state === "reading" && (
                 <>
                   <progress {...(share > 0 ? { value: share } : {})} /> {share > 0 ? formatShare(share, 0) : ""}

@@ -4,7 +4,7 @@ import { useApp, useAppState } from "./context";
 import { useProgress } from "./Opening";
 import type { SearchOptions } from "./state";
 import type { TextKey } from "../i18n";
-import { family } from "./view";
+import { family, hasTab, shownView } from "./view";
 
 const FLAGS: readonly [keyof SearchOptions, string, TextKey][] = [
   ["regex", ".*", "search.regex"],
@@ -75,7 +75,7 @@ function Search() {
 
 export function TopBar() {
   const { store, t } = useApp();
-  const view = useAppState((s) => s.view);
+  const view = useAppState((s) => shownView(views, s.view, s.session).name);
   const theme = useAppState((s) => s.theme);
   const language = useAppState((s) => s.language);
   const session = useAppState((s) => s.session);
@@ -91,7 +91,7 @@ export function TopBar() {
       <nav aria-label={t("key.views")}>
         {views
           .filter((v) => v.under === undefined)
-          .filter((v) => v.name === head || (v.isUseful?.(session) ?? true))
+          .filter((v) => v.name === head || hasTab(v, session))
           .map((v) => (
             <button
               key={v.name}
@@ -147,7 +147,7 @@ export function TopBar() {
 /** The second line of tabs, of views that belong together. */
 export function SubViews() {
   const { store, t } = useApp();
-  const view = useAppState((s) => s.view);
+  const view = useAppState((s) => shownView(views, s.view, s.session).name);
   const current = views.find(({ name }) => name === view);
   const related = current ? family(views, current) : [];
   if (related.length < 2) return null;

@@ -1,11 +1,19 @@
 /** What a column of any table holds, how it is called and how its cells are written. Pure. */
 import type { Cell, ColumnMessage, ResultColumnMessage } from "../api/messages";
-import { formatBytes, formatCount, formatDuration, formatMoment, formatNumber, formatShare } from "../base/format";
+import {
+  formatBytes,
+  formatCount,
+  formatDigits,
+  formatDuration,
+  formatMoment,
+  formatNumber,
+  formatShare,
+} from "../base/format";
 import type { Language } from "../i18n";
 import { word } from "../i18n/words";
 
 export type CellKind =
-  "text" | "integer" | "real" | "boolean" | "duration" | "bytes" | "share" | "percent" | "moment" | "hidden";
+  "text" | "integer" | "real" | "digits" | "boolean" | "duration" | "bytes" | "share" | "percent" | "moment" | "hidden";
 
 /** A column, with what its result declares of it. */
 export type Column = ColumnMessage & Partial<ResultColumnMessage>;
@@ -62,6 +70,7 @@ export function cellText(kind: CellKind, cell: Cell, zero = 0n): string {
   if (kind === "bytes") return formatBytes(cell);
   if (kind === "share") return formatShare(cell);
   if (kind === "percent") return formatShare(cell / 100);
+  if (kind === "digits") return formatDigits(cell);
   if (kind === "integer") return Math.abs(cell) < 1e15 ? formatCount(cell) : String(cell);
   return formatNumber(cell);
 }

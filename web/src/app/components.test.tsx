@@ -116,7 +116,7 @@ it("completes a path from the folders, and opens it", async () => {
 });
 
 it("shows the state of each trace, and why it failed", () => {
-  const traces = [traceOf(0, filled), traceOf(1), traceOf(2, { state: "failed", message: "cut off" })];
+  const traces = [traceOf(0, filled), traceOf(1, { empty: true }), traceOf(2, { state: "failed", message: "cut off" })];
   show(storeOf(sessionOf(traces)), <TraceList />);
   const lines = [...document.querySelectorAll("li")].map((line) => line.textContent);
   expect(lines[0]).toContain("Rank 0 · /job/rank0.json");

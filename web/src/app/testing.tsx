@@ -27,6 +27,8 @@ export const traceOf = (id: number, more: Partial<TraceMessage> = {}): TraceMess
   begin: 0,
   end: 1000,
   slices: 3,
+  empty: false,
+  tables: [],
   issues: 0,
   processes: [],
   tracks: [],

@@ -1,13 +1,25 @@
 /** Where a trace stands. */
-import type { TraceMessage, TrackMessage } from "../api/messages";
+import type { SessionMessage, TraceMessage, TrackMessage } from "../api/messages";
 
 /** Whether there is anything on it; a counter is there because it has values. */
 export function isFilled(track: TrackMessage): boolean {
   return track.slices > 0 || track.marks > 0 || track.kind === "counter";
 }
 
-/** Whether there is anything to draw: a preview of what is being read counts, and a recording that
- * grows; a damaged file may be read without giving a single record. */
+/** Whether any view has something of it: the server counts what is in its tables. A damaged file may be read
+ * without giving a single record. */
+export function isFull(trace: TraceMessage): boolean {
+  return trace.state !== "failed" && !trace.empty;
+}
+
+/** Whether all that is open are stores of other tables, as comparisons of values. */
+export function hasNoTrace(session: SessionMessage | null): boolean {
+  const full = session?.traces.filter(isFull) ?? [];
+  return full.length > 0 && full.every(({ tables }) => tables.length > 0);
+}
+
+/** Whether there is anything to draw on the timeline: a preview of what is being read counts, and a recording that
+ * grows. */
 export function isShown(trace: TraceMessage): boolean {
   return trace.state !== "failed" && trace.tracks.some(isFilled);
 }

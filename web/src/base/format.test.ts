@@ -4,6 +4,7 @@ import {
   formatBytes,
   formatCount,
   formatCounter,
+  formatDigits,
   formatDuration,
   formatExact,
   formatMoment,
@@ -44,4 +45,15 @@ describe("format", () => {
     expect(formatBytes(12)).toBe("12 B");
     expect(formatShare(0.12345)).toBe("12.35 %");
   });
+});
+
+it("keeps the digits that distinguish two values of 32 bits", () => {
+  expect([0.176729664, 0.176711991, 1.57044269e-7, 4, -0].map((value) => formatDigits(value))).toEqual([
+    "0.176729664",
+    "0.176711991",
+    "1.57044269e-7",
+    "4",
+    "0",
+  ]);
+  expect(formatDigits(0.00001767277, 4)).toBe("0.00001767");
 });

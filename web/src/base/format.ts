@@ -76,6 +76,9 @@ export function formatNumber(value: number): string {
   return Number.isInteger(digits) ? formatCount(digits) : String(digits);
 }
 
+/** With the digits that distinguish two values of 32 bits, however small they are. */
+export const formatDigits = (value: number, digits = 9): string => String(Number(value.toPrecision(digits)));
+
 const COUNTER_UNITS: Record<string, number> = { b: 1, bytes: 1, kb: 2 ** 10, mb: 2 ** 20, gb: 2 ** 30 };
 
 /** A value of a counter, whose unit ends its name: "RUNTIME B", "Read(MB/s)", "Hit Rate(%)". */

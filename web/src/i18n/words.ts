@@ -173,6 +173,41 @@ export const chinese: Readonly<Record<string, string>> = {
   "stack info": "调用栈",
   "task duration": "任务时长",
   kernels: "核函数数",
+  // Causes of differences of values.
+  "changed weight": "权重不同",
+  "changed input": "输入不同",
+  "argument differs": "参数不同",
+  "optimizer differs": "优化器不同",
+  "operator differs": "算子不同",
+  "another rank differs": "其他 rank 不同",
+  "order or number of calls differs": "调用的次序或数量不同",
+  "element type differs": "元素类型不同",
+  "shape differs": "形状不同",
+  "not finite from here": "由此开始不是有限值",
+  "random numbers differ": "随机数不同",
+  "differs, size unknown": "不同，大小未知",
+  "rounding only": "只是舍入",
+  "behind the first difference": "在首个差异之后",
+  "not compared": "未比对",
+  "nothing was compared": "没有可比对的内容",
+  "no difference": "没有差异",
+  "Compare checkpoint, initialisation and seeds; load the same weights and dump again.":
+    "比对检查点、初始化和随机种子；加载相同的权重后重新采集。",
+  "Compare what the program feeds in: data, masks, positions, caches.": "比对程序的输入：数据、掩码、位置、缓存。",
+  "Compare the configurations of both runs.": "比对两次运行的配置。",
+  "Run this one call by itself on both sides, with its tensors saved (task tensor).":
+    "在两侧单独运行该调用，并保存张量（任务 tensor）。",
+  "Compare the two versions of the code around this place.": "比对此处附近两个版本的代码。",
+  "Compare autocast, model type and casts in front of this call.": "比对 autocast、模型类型和该调用之前的类型转换。",
+  "Compare the same request, batch and step, and the padding.": "比对相同的请求、批次和 step，以及填充。",
+  "Look for a division, logarithm or root at its limit, or a row that is masked completely.":
+    "查找处于极限的除法、对数或开方，或被完全掩码的行。",
+  "Seed both runs alike (seed_all), or switch the random call off.":
+    "两次运行使用相同的种子（seed_all），或关闭随机调用。",
+  "Read the comparisons of the other ranks of this step.": "查看该 step 其他 rank 的比对。",
+  "Compare the optimizer: learning rate and schedule, weight decay, betas, eps, gradient clipping.":
+    "比对优化器：学习率及其调度、权重衰减、betas、eps、梯度裁剪。",
+  "Dump statistics or tensors: they distinguish rounding from a fault.": "采集统计量或张量：可以区分舍入和错误。",
   // Kinds of links between slices.
   "forward backward": "前向到反向",
   "host to device": "主机到设备",
@@ -182,6 +217,7 @@ export const chinese: Readonly<Record<string, string>> = {
   task: "设备任务",
   user: "用户",
   // Formats of traces.
+  "comparisons of values": "数值比对",
   "captures of Sonde": "Sonde 采集数据",
   "databases of Ascend's profilers": "昇腾性能数据库",
   "records of MindSpore's profilers": "MindSpore 性能数据",

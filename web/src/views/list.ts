@@ -16,6 +16,7 @@ import { sqlView } from "./sql/Sql";
 import { summaryView } from "./summary/Summary";
 import { tablesView } from "./tables/Tables";
 import { timelineView } from "./timeline/Timeline";
+import { valuesView } from "./values/Values";
 
 /** The views, in the order of their tabs. */
 export const views: readonly View[] = [
@@ -33,6 +34,7 @@ export const views: readonly View[] = [
   pipelineView,
   expertsView,
   servingView,
+  valuesView,
   tablesView,
   sqlView,
   liveView,

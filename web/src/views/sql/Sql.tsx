@@ -263,4 +263,4 @@ function Sql() {
   );
 }
 
-export const sqlView: View = { name: "sql", title: "view.sql", component: Sql, showsMaps: true };
+export const sqlView: View = { name: "sql", title: "view.sql", component: Sql, showsMaps: true, needsNoTrace: true };

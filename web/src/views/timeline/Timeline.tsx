@@ -1,6 +1,8 @@
 import { useMemo } from "react";
 
 import { useApp, useAppState } from "../../app/context";
+import { Empty } from "../../app/Empty";
+import { isShown } from "../../app/traces";
 import type { View } from "../../app/view";
 import { Apart } from "./Apart";
 import { Drawer } from "./Drawer";
@@ -19,6 +21,8 @@ export function Strip() {
 
 export function Timeline() {
   const { t } = useApp();
+  const isDrawn = useAppState((s) => s.session!.traces.some(isShown));
+  if (!isDrawn) return <Empty title={t("timeline.none")} help={t("timeline.none.help")} />;
   return (
     <div className="timeline">
       <Apart />

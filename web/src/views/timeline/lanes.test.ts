@@ -51,6 +51,8 @@ function trace(id: number, rank: number, tracks: TrackMessage[]): TraceMessage {
     begin: 0,
     end: 1,
     slices: 1,
+    empty: false,
+    tables: [],
     issues: 0,
     processes: [{ id: 0, pid: 1, name: "python", host: "" }],
     tracks,
