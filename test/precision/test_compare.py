@@ -235,7 +235,7 @@ def test_a_call_more_in_one_cell_shifts_no_other(tmp_path, probe):
     assert found["Functional.relu.0.forward.input.0"] == "Functional.relu.0.forward.input.0"
     assert found["Functional.relu.1.forward.input.0"] == "Functional.relu.2.forward.input.0"
     note = "-cm: 1 call only in the golden run's modules (the first: Functional.relu.1.forward)"
-    assert note in done.stderr
+    assert note in done.stdout
 
 
 def test_apis_meet_apis(compare, tmp_path):
