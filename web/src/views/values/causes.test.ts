@@ -25,8 +25,8 @@ it("knows a comparison of values by its tables", () => {
 });
 
 it("asks for the rows of one cause, or for all that differ", () => {
-  expect(rowsStatement("precision_md5", "rounding only")).toContain("v.cause, 'not compared') = 'rounding only' ORDER");
-  expect(rowsStatement("precision_statistics", "")).toContain("v.cause IS DISTINCT FROM 'no difference'");
+  expect(rowsStatement("precision_md5", "rounding only")).toContain("cause, 'not compared') = 'rounding only' AND NOT");
+  expect(rowsStatement("precision_statistics", "")).toContain("cause IS DISTINCT FROM 'no difference' AND step =");
   expect(rowStatement("precision_md5", ["1", "0", "12"])).toContain('step = 1 AND rank = 0 AND "row" = 12');
 });
 

@@ -68,19 +68,25 @@ export const DIGITS: ReadonlySet<string> = new Set([
 /** Marks the row where the runs first differ, and names the column that has it. */
 export const FIRST = "►";
 
-/** `cause` "": all that differ. The first difference of all comes first, the others as the runs meet them. */
+const KEY = ["step", "rank", '"row"'] as const;
+
+/** Whether a row is the one where the runs first differ; no row is where they do not. */
+const IS_FIRST = KEY.map(
+  (part) => `${part} = coalesce((SELECT max(${part}) FROM precision_finding WHERE first = 1), -1)`,
+).join(" AND ");
+
+/** `cause` "": all that differ. The first difference of all comes first; the others come as they were stored, which is
+ * in the order of steps, ranks and calls: to order them again would cost a look at all rows for each page. */
 export function rowsStatement(table: ValuesTable, cause: string): string {
   const kept =
     cause === ""
       ? "cause IS DISTINCT FROM 'no difference'"
       : `coalesce(cause, 'not compared') = '${cause.replaceAll("'", "''")}'`;
-  return (
-    `SELECT CASE WHEN f.first = 1 THEN '${FIRST}' END AS "${FIRST}", v.cause, ` +
-    "coalesce(nullif(v.npu_name, 'N/A'), v.bench_name) AS name, v.module, v.source, step, rank, \"row\", " +
-    `v.ratio, v.explained, ${NUMBERS[table]}, v.result AS reference, v.err_message ` +
-    `FROM ${table} v LEFT JOIN precision_finding f USING (step, rank, "row") ` +
-    `WHERE ${kept.replaceAll("cause", "v.cause")} ORDER BY f.first DESC NULLS LAST, step, rank, "row"`
-  );
+  const rows = (mark: string, where: string) =>
+    `SELECT ${mark} AS "${FIRST}", cause, coalesce(nullif(npu_name, 'N/A'), bench_name) AS name, module, source, ` +
+    `${KEY.join(", ")}, ratio, explained, ${NUMBERS[table]}, result AS reference, err_message ` +
+    `FROM ${table} WHERE ${kept} AND ${where}`;
+  return `${rows(`'${FIRST}'`, IS_FIRST)} UNION ALL ${rows("NULL", `NOT (${IS_FIRST})`)}`;
 }
 
 /** Step, rank and row: the key of a row of a comparison. */
