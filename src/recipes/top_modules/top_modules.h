@@ -3,8 +3,7 @@
 //   host total   sum of the durations of the module's calls
 //   device self  device tasks of operators whose innermost open module is this one
 //   device total the same plus those of the modules called inside, as far as they were called
-//   there:
-//                a module that two others share counts for the one that called it
+//                there: a module that two others share counts for the one that called it
 //   compiled     calls of which only the kernels are known, since the module runs in compiled code
 //   fused        device tasks of other modules, in compiled code, that compute for this one, too
 // A module is its path in the model ("layers.0.mlp"); by device total, then host total, descending.
