@@ -1,7 +1,9 @@
 #include "precision/kernels/value_points.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
+#include <string_view>
 
 #include "base/strings.h"
 
@@ -34,11 +36,10 @@ bool HaveCommon(const std::set<std::string>& a, const std::set<std::string>& b) 
 
 // Has the values of another one, in another form: which of them a run has depends on the compiler.
 bool IsLayout(const std::string& op) {
-  static const std::set<std::string> kLayouts = {
-      "cast",    "chunk",     "contiguous", "expand",    "expanddims", "flatten",
-      "permute", "reshape",   "split",      "squeeze",   "swapaxes",   "swapdims",
-      "to",      "transpose", "type",       "unsqueeze", "view"};
-  return kLayouts.contains(op);
+  constexpr auto kLayouts = std::to_array<std::string_view>(
+      {"cast", "chunk", "contiguous", "expand", "expanddims", "flatten", "permute", "reshape",
+       "split", "squeeze", "swapaxes", "swapdims", "to", "transpose", "type", "unsqueeze", "view"});
+  return std::ranges::find(kLayouts, op) != kLayouts.end();
 }
 
 bool HaveCommonOperator(const RunValue& a, const RunValue& b) {
