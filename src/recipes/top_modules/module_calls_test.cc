@@ -133,7 +133,8 @@ TEST_F(ModuleCallsTest, ASharedModuleCountsForTheOneThatCalledIt) {
   data_.flows = {};
   std::map<std::string, std::pair<int64_t, int64_t>> times;
   int64_t self_ns = 0;
-  for (const ModuleRow& row : TopModules(data_, ModuleCalls(data_))) {
+  const ModuleCalls calls(data_);  // has the texts of the rows
+  for (const ModuleRow& row : TopModules(data_, calls)) {
     times[std::string(row.path)] = {row.device_self_ns, row.device_total_ns};
     self_ns += row.device_self_ns;
   }
