@@ -29,6 +29,7 @@ it("explains what it reads where there is nothing", async () => {
 it("opens what is typed, and lists what it did not read", async () => {
   const folder = mkdtempSync(join(tmpdir(), "sonde-typed-"));
   writeFileSync(join(folder, "notes.txt"), "nothing");
+  writeFileSync(join(folder, "cut.json"), '[{"ph": "X", "name"');
   const opened = await open(folder);
   try {
     const { page } = opened;
