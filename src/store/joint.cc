@@ -55,7 +55,7 @@ bool HasColumn(const TableInfo& table, std::string_view name) {
 
 // The rows of one table of a file with the columns in front.
 std::string Arm(const Files& files, size_t place, std::string_view table, bool has_rank) {
-  const std::string from = Concat(Alias(files, place), ".\"", table, "\"");
+  const std::string from = Concat(Alias(files, place), ".", SqlName(table));
   if (files.is_single && files.list[place].is_pack && table != "name_") {
     return Concat("SELECT * EXCLUDE (trace) FROM ", from,
                   " WHERE trace = ", std::to_string(files.list[place].traces.front().place));
@@ -161,7 +161,7 @@ Status JoinOwnTables(const internal::Database& database, Connection& connection,
     }
   }
   for (const auto& [name, sql] : views) {
-    SONDE_RETURN_IF_ERROR(connection.Execute(Concat("CREATE VIEW \"", name, "\" AS ", sql)));
+    SONDE_RETURN_IF_ERROR(connection.Execute(Concat("CREATE VIEW ", SqlName(name), " AS ", sql)));
   }
   return {};
 }

@@ -187,6 +187,21 @@ TEST_F(UserStatementsTest, SeeTheTablesThatOnlySomeStoresHave) {
   EXPECT_FALSE((*all)->Scan("SELECT * FROM inner_", kNoColumns, kNoRows).ok());
 }
 
+TEST_F(UserStatementsTest, NamesOfForeignTablesRunNothing) {
+  const std::string name = "x\"\" AS SELECT 1; CREATE TABLE memory.main.planted AS SELECT 1; --";
+  auto created = Store::Create(folder_.File("c.duckdb"));
+  ASSERT_TRUE(created.ok()) << created.status().message();
+  auto transaction = (*created)->Begin();
+  ASSERT_TRUE(transaction.ok());
+  ASSERT_TRUE(transaction->Execute("CREATE VIEW \"" + name + "\" AS SELECT 5 AS value").ok());
+  ASSERT_TRUE(transaction->Commit().ok() && (*created)->Publish().ok());
+  created->reset();
+  const auto both = UserStatements::Open({File("a.duckdb", 3), File("c.duckdb", 4)}, 1);
+  ASSERT_TRUE(both.ok()) << both.status().message();
+  EXPECT_EQ(Number(**both, "SELECT value::BIGINT FROM \"" + name + "\""), 5);
+  EXPECT_FALSE((*both)->Scan("SELECT * FROM planted", kNoColumns, kNoRows).ok());
+}
+
 TEST_F(UserStatementsTest, StoresNameTheirOwnTables) {
   AddOwnTable(folder_.File("c.duckdb"), 3);
   const auto own = Store::OpenReadOnly(folder_.File("c.duckdb"));
