@@ -68,14 +68,32 @@ def _report(done: int, total: int) -> None:
         print(f"sonde: {done} of {total} parts", file=sys.stderr, flush=True)
 
 
+class _Interrupt:
+    """An interrupt is kept: where it comes within a callback or a finalizer of the engine's
+    library, Python drops the exception."""
+
+    def __init__(self) -> None:
+        self._came = False
+        signal.signal(signal.SIGINT, self._handle)
+
+    def _handle(self, *_: object) -> None:
+        self._came = True
+        raise KeyboardInterrupt
+
+    def check(self) -> None:
+        if self._came:
+            raise KeyboardInterrupt
+
+
 def _run(engine: Any, command: str, words: list[str], memory: int, output: int) -> None:
+    interrupt = _Interrupt()
     folder = words[words.index("--parts") + 1]
     os.makedirs(folder, exist_ok=True)
     for failed in glob.glob(os.path.join(glob.escape(folder), "*.failed.parquet")):
         os.unlink(failed)  # of an earlier call: tried again
     while True:
         tasks = [_arguments(command, task, memory) for task in _missing([command, *words], output)]
-        with closing(run(engine, map_part, tasks)) as ends:
+        with closing(run(engine, map_part, tasks, interrupt.check)) as ends:
             for done, (_, made) in enumerate(ends, 1):
                 for name, content in made.items():
                     _keep(folder, name, content)
@@ -83,7 +101,8 @@ def _run(engine: Any, command: str, words: list[str], memory: int, output: int) 
 
 
 def _attempt(words: list[str], status_pipe: int, is_first: bool) -> None:
-    """Writes the exit status to the pipe; nothing where the engine is lost."""
+    """Writes the exit status and the line for people to the pipe; nothing where the engine is
+    lost."""
     name, memory, command, *words = words
     output = os.dup(1)
     os.dup2(2, 1)  # lines of the engine itself are no results
@@ -102,16 +121,15 @@ def _attempt(words: list[str], status_pipe: int, is_first: bool) -> None:
         status = 130
     except SystemExit as end:
         status = int(end.code or 0)
-    if line:
-        print(line, file=sys.stderr, flush=True)
-    os.write(status_pipe, b"%d" % status)
+    os.write(status_pipe, f"{status} {line}".encode(errors="replace"))
     if engine is not None:
         engine.close()
     os._exit(status)  # whatever threads the engine still has
 
 
 def _attempt_apart(words: list[str], option: str) -> Optional[int]:
-    """The exit status of a process that makes the attempt; None where the engine was lost."""
+    """The exit status of a process that makes the attempt; None where the engine was lost. The line
+    for people comes last, whatever the engine's library writes when it ends."""
     ours, its = os.pipe()
     command = [sys.executable, "-m", "sonde.engine", f"{option}={its}", *words]
     process = subprocess.Popen(command, pass_fds=[its])
@@ -119,9 +137,12 @@ def _attempt_apart(words: list[str], option: str) -> Optional[int]:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda own, _: process.send_signal(own))
     with open(ours, "rb") as pipe:
-        text = pipe.read()
+        text = pipe.read().decode(errors="replace")
     process.wait()
-    return int(text) if text else None
+    status, _, line = text.partition(" ")
+    if line:
+        print(line, file=sys.stderr, flush=True)
+    return int(status) if status else None
 
 
 def main() -> None:

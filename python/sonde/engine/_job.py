@@ -61,8 +61,11 @@ class Engine(Protocol):
 class _Job:
     """Tasks on an engine, until each has ended once."""
 
-    def __init__(self, engine: Engine, function: Function, tasks: Tasks) -> None:
+    def __init__(
+        self, engine: Engine, function: Function, tasks: Tasks, check: Callable[[], None]
+    ) -> None:
         self._engine, self._function, self._tasks = engine, function, tasks
+        self._check = check
         self._left = set(range(len(tasks)))
         self._tries = [0] * len(tasks)
         self._avoid: set[str] = set()  # places without space
@@ -74,6 +77,7 @@ class _Job:
         last, longest = time.monotonic(), 0.0
         patience = float(os.environ.get("SONDE_ENGINE_PATIENCE") or _PATIENCE_S)
         while self._left:
+            self._check()
             for ref, end in self._engine.wait(self._running, 1.0):
                 number = self._running.pop(ref)
                 if number in self._left and self._is_done(number, end):
@@ -121,9 +125,12 @@ class _Job:
         self._running[ref] = number
 
 
-def run(engine: Engine, function: Function, tasks: Tasks) -> Generator[tuple[int, Any], None, None]:
-    """Number and value of each task, as they end."""
-    job = _Job(engine, function, tasks)
+def run(
+    engine: Engine, function: Function, tasks: Tasks, check: Callable[[], None]
+) -> Generator[tuple[int, Any], None, None]:
+    """Number and value of each task, as they end. ``check`` is called at least once a second, and
+    raises where the work shall stop."""
+    job = _Job(engine, function, tasks, check)
     is_lost = False
     try:
         yield from job.ends()
