@@ -121,3 +121,69 @@ def test_what_an_operator_fills_is_seen_by_default(run_program, read_dump, tmp_p
     assert set(found) == set(eager) and len(eager) == 3
     for name, entry in found.items():
         assert_alike(entry["output"][0], eager[name]["output"][0], name)
+
+
+# Sums over ranks, as vLLM has them on a CPU and elsewhere: an operator writes in place what the
+# module made, within the module; and into what a module inside of it made.
+SUMMED = f"""
+import os
+import torch
+from torch import distributed, nn
+torch.set_num_threads(1)
+torch.set_grad_enabled(False)
+os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT="0")
+distributed.init_process_group("gloo", store=distributed.HashStore(), rank=0, world_size=1)
+library = torch.library.Library("sonde_test", "DEF")
+library.define("sum_(int handle, Tensor(a!) x) -> ()")
+
+def sum_(handle, x):
+    x.mul_(2)
+
+library.impl("sum_", sum_, "CPU")
+library.impl("sum_", lambda *_: None, "Meta")
+
+def by_operator(x):
+    torch.ops.sonde_test.sum_(7, x)
+    return x
+
+def by_torch(x):
+    distributed.all_reduce(x)
+    return x
+
+class Row(nn.Module):
+    def __init__(self, add):
+        super().__init__()
+        self.weight, self.add = nn.Parameter(torch.randn(16, 16) / 4), add
+    def forward(self, x):
+        rows = nn.functional.linear(x.reshape(-1, 16), self.weight)
+        return self.add(rows).view(x.shape)
+
+class Outer(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.Linear(16, 16, bias=False)
+    def forward(self, x):
+        return by_operator(self.inner(x)) + 1
+
+torch.manual_seed(0)
+model = nn.Sequential(Row(by_operator), Row(by_torch), Outer(), nn.Linear(16, 8, bias=False))
+batch = torch.randn(2, 4, 16)
+{RECORD}
+recorded(model, batch)
+compiled = torch.compile(model)
+plain = compiled(batch)
+print("same", torch.equal(plain, recorded(compiled, batch)))
+"""
+
+
+def test_what_is_summed_over_ranks_is_seen(run_program, read_dump, tmp_path, monkeypatch):
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "tables"))
+    done = run_program(SUMMED, level="L0")
+    assert "same True" in done.stdout, done.stderr
+    eager, found = (modules_of(read_dump(step)["data"]) for step in ("step0", "step1"))
+    outputs = {name: found[name]["output"][0] for name in eager}
+    # What the inner module gave is overwritten by the outer one.
+    assert outputs.pop("Module.2.inner.Linear.forward.0") is None
+    for name, output in outputs.items():
+        assert_alike(output, eager[name]["output"][0], name)

@@ -34,6 +34,16 @@ def test_a_product_that_was_joined_with_a_sum_is_the_sum():
     assert found == {"linear": "buf0", "view": "buf0"}, "the same elements"
 
 
+def test_a_product_that_is_written_in_place_is_still_known():
+    """Whoever reads what was written belongs to its node, too, but is not computed by it."""
+    held = {"mm": "buf0", "sum_default": "", "mm_1": "buf3"}
+    dynamo = {"rows": "linear", "sum_": "sum_", "rows_1": "linear"}
+    images = {"rows": ["mm"], "sum_": ["mm", "sum_default"], "rows_1": ["mm", "mm_1"]}
+    assert values(held, dynamo, images) == {"rows": "buf0", "rows_1": "buf3"}
+    held, images = {"addmm": "buf0", "relu": ""}, {"rows": ["addmm"], "rows_1": ["addmm", "relu"]}
+    assert values(held, dynamo, images) == {}, "a part of the second may be joined into it"
+
+
 def test_memory_that_others_fill_holds_what_they_write():
     held, dynamo = {"empty": "buf0", "product": ""}, {"out": "empty", "product": "product"}
     found = values(held, dynamo, {"out": ["empty"], "product": ["product", "empty"]})
@@ -108,9 +118,44 @@ def test_generated_code_shows_each_buffer_behind_the_call_that_writes_it():
     call, scope = generated()
     seen = []
     wanted = {"buf0", "buf1", "buf3"}
-    twin = twin_of(GENERATED, call, wanted, lambda name, value: seen.append((name, [*value])))
+    twin = twin_of(GENERATED, call, wanted, lambda name, value, _: seen.append((name, [*value])))
     assert twin([1]) == call([1]) == (["sum", "product", "sorted"],)
     assert seen == [("buf0", ["sum"]), ("buf1", ["sum", "product"]),
                     ("buf3", ["sum", "product", "sorted"])]  # fmt: skip
     assert scope["call"] is call and isinstance(twin, types.MethodType)
     assert twin.__code__.co_firstlineno == call.__code__.co_firstlineno
+
+
+SUMMED = """
+def call(args):
+    buf0, = args
+    extern_kernels.mm(buf0, buf0, out=buf0)
+    torch.ops._c10d_functional.all_reduce_.default(buf0, 'sum', '0')
+    torch.ops._c10d_functional.wait_tensor.default(buf0)
+    return (buf0, )
+"""
+
+
+def test_generated_code_shows_who_wrote_a_buffer():
+    """What a collective writes is there behind the wait, which by its schema writes nothing."""
+
+    def operator(writes, function):
+        info = SimpleNamespace(is_write=True) if writes else None
+        function._schema = SimpleNamespace(arguments=[SimpleNamespace(alias_info=info)])
+        return SimpleNamespace(default=function)
+
+    operators = SimpleNamespace(
+        all_reduce_=operator(True, lambda *_: None),
+        wait_tensor=operator(False, lambda value: value.append("sum")),
+    )
+    scope = {
+        "__file__": "/cache/ab.py",
+        "extern_kernels": SimpleNamespace(mm=lambda a, b, out: out.append("product")),
+        "torch": SimpleNamespace(ops=SimpleNamespace(_c10d_functional=operators)),
+    }
+    exec(compile(SUMMED, "/cache/ab.py", "exec"), scope)
+    seen = []
+    twin = twin_of(SUMMED, scope["call"], {"buf0"}, lambda *found: seen.append(repr(found)))
+    twin([[]])
+    assert seen == ["('buf0', ['product'], '')", "('buf0', ['product'], 'all_reduce_')",
+                    "('buf0', ['product', 'sum'], 'wait_tensor')"]  # fmt: skip

@@ -5,6 +5,7 @@ the program by the graph that Dynamo traced: a value of that one is the last nod
 made of it, where nothing else was joined into that node. Pure; nothing here imports torch.
 """
 
+import re
 from typing import Any
 
 from sonde.torch._graph_nodes import NodeFacts
@@ -16,6 +17,8 @@ SAME_ELEMENTS = frozenset(
 )
 #: Operators that give memory to be filled: others that have a part in such a node fill it.
 NEW = frozenset(("empty", "empty_like", "empty_strided", "new_empty"))
+#: Of nodes that Inductor never makes of several: what is behind one was not joined into it.
+_ALONE = frozenset(("mm", "bmm", "wait_tensor"))
 _VIEWS = frozenset(("view", "reshape", "_unsafe_view", "unsqueeze", "squeeze", "alias", "detach"))
 
 
@@ -47,20 +50,29 @@ def values_of(
     order = {name: at for at, name in enumerate(held)}
     places = {name: at for at, name in enumerate(dynamo)}
     joined = mapping.get("postToPre", {})
-    found = {}
+    last_of = {}
     for name, images in mapping.get("preToPost", {}).items():
         known = [image for image in images if image in order]
-        if name not in places or not known:
-            continue
-        last = max(known, key=order.__getitem__)
+        if name in places and known:
+            last_of[name] = max(known, key=order.__getitem__)
+    found = {}
+    for name, last in last_of.items():
+        is_alone = _base(last) in _ALONE
         # A product with a sum behind it is one node: it is the sum, and not the product.
         is_whole = dynamo[name].operator in NEW or all(
-            places.get(other, -1) <= places[name] or dynamo[other].operator in SAME_ELEMENTS
+            places.get(other, -1) <= places[name]
+            or dynamo[other].operator in SAME_ELEMENTS
+            or (is_alone and last_of.get(other, last) != last)  # it only reads what was written
             for other in joined.get(last, ())
         )
         if held[last] and is_whole:
             found[name] = held[last]
     return found
+
+
+def _base(name: str) -> str:
+    """``mm`` of the node ``mm_3``."""
+    return re.sub(r"_\d+$", "", name)
 
 
 def _name(target: Any) -> str:

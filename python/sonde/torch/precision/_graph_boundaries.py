@@ -27,6 +27,8 @@ from sonde.torch.precision._graph_outputs import (
 )
 from sonde.torch.precision._graph_twin import twin_of
 
+_WAIT = "wait_tensor"  # before it a collective may still write
+
 
 @dataclass
 class Looked:
@@ -82,22 +84,25 @@ def follow(compiled: Any, function: Any, plan: Plan) -> None:
 
 
 def _twin(text: str, function: Any, file: str, plan: Plan) -> Any:
-    names = {name for value in kept_in(plan) for name in value.names}
+    writers = {name: value.writer for value in kept_in(plan) for name in value.names}
     nodes: dict[str, list[str]] = {}
     for node, buffer in _graphs.table_of(file).get("values", {}).items():
-        if node in names:
+        if node in writers:
             nodes.setdefault(buffer, []).append(node)
     if not nodes:
         return None
 
-    def look(buffer: str, tensor: Any) -> None:
+    def look(buffer: str, tensor: Any, writer: str) -> None:
         found, collector = current.found, current.service.collector
         is_tensor = isinstance(tensor, collector.torch.Tensor)  # else of several results
         if found is None or not is_tensor or not collector.enter():
             return
         try:
             seen = _seen(collector.torch, tensor, current.service.config.needs_tensors)
-            found.update(dict.fromkeys(nodes[buffer], seen))
+            for node in nodes[buffer]:
+                # What another one than the last writes is not the value yet, or of a copy's source.
+                if writers[node] in ("", writer):
+                    found[node] = seen
         except Exception as problem:  # noqa: BLE001: the boundary to the user's program
             collector.failed(problem)
         finally:
@@ -189,29 +194,56 @@ class _Reader:
             return Number(expression)
         if not hasattr(value, "untyped_storage") or node.op == "get_attr":
             return None
-        names = self._names(node, call, enters)
+        names, writer = self._names(node, call, enters)
         result = self._results.get(node) if node not in self._written else None
         if not names and result is None:
             return None
         sizes = tuple(size_of(size) for size in value.shape)
         made = Value(0, str(value.dtype), sizes, bool(value.requires_grad))
-        return Kept(names, result, made)
+        return Kept(names, result, made, writer)
 
-    def _names(self, node: Any, call: Any, enters: bool) -> "tuple[str, ...]":
+    def _names(self, node: Any, call: Any, enters: bool) -> "tuple[tuple[str, ...], str]":
+        """Nodes that hold the value, and the operator that must have written it; "" for any."""
         if node in self._written:
-            # Of an output that an operator fills: the last that is written, if the call does it.
-            is_filled = _word(node) in NEW and call is not None and not enters
-            last = self._written.last(node)
-            inside = self._calls.order[call.inside[-1]] if is_filled and call.inside else -1
-            return (node.name,) if is_filled and last <= inside else ()
-        found = [node.name]
+            last = self._written.last_writer(node)
+            inside = call.inside if call is not None else ()
+            if enters or last is None or not inside or not self._is_up_to(last, inside[-1]):
+                return (), ""
+            return self._as_last_written(node, last)
+        found: list[str] = []
         while _word(node) in SAME_ELEMENTS and node.args and _is_alike(node, node.args[0]):
-            node = node.args[0]
-            # What was written before the last of them was made is in the buffer that was filled.
-            if node.op == "placeholder" or (node in self._written and _word(node) not in NEW):
-                break
             found.append(node.name)
-        return tuple(found)
+            node = node.args[0]
+            if node.op == "placeholder":
+                return tuple(found), ""
+        if node in self._written and _word(node) not in NEW:
+            # What was written before the last of them was made.
+            names, writer = self._as_last_written(node, self._written.last_writer(node))
+            return (*found, *names), writer
+        return (*found, node.name), _WAIT if _word(node) == _WAIT else ""
+
+    def _as_last_written(self, node: Any, last: Any) -> "tuple[tuple[str, ...], str]":
+        """Of an output that an operator fills, or of a value that is summed over ranks in place."""
+        node = _whole(node)
+        if last is None:
+            return (), ""
+        if _word(last) == "copy_" and _whole(last.args[0]) is node and _is_alike(*last.args[:2]):
+            names, writer = self._names(last.args[1], None, False)
+            return (last.name, *names), writer
+        is_operator = hasattr(last.target, "_schema") or hasattr(last.target, "overloads")
+        if is_operator and not str(last.target).startswith("aten."):  # Inductor calls it as it is
+            return (node.name,), _word(last).partition(".")[0]
+        return ((node.name,) if _word(node) in NEW else ()), ""
+
+    def _is_up_to(self, node: Any, last: Any) -> bool:
+        return bool(self._calls.order[node] <= self._calls.order[last])
+
+
+def _whole(node: Any) -> Any:
+    """What was made first of the same elements."""
+    while _word(node) in SAME_ELEMENTS and node.args and _is_alike(node, node.args[0]):
+        node = node.args[0]
+    return node
 
 
 def _word(node: Any) -> str:

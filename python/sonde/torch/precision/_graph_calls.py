@@ -138,6 +138,7 @@ class Written:
     def __init__(self, graph: Any) -> None:
         self._order = {node: at for at, node in enumerate(graph.nodes)}
         self._last: dict[int, float] = {}  # by memory: where it is written last
+        self._nodes = list(graph.nodes)
         writes: dict[int, list[int]] = {}
         versions: dict[int, int] = {}
         for node, at in self._order.items():
@@ -160,6 +161,11 @@ class Written:
         """Number of the node that writes to a node's memory last; -1 for none, infinity where that
         is unknown."""
         return self._last.get(_memory(node.meta.get("example_value")), -1)
+
+    def last_writer(self, node: Any) -> Any:
+        """The node that writes to a node's memory last; None for none, and where it is unknown."""
+        last = self.last(node)
+        return self._nodes[int(last)] if 0 <= last < len(self._nodes) else None
 
 
 def _memory(value: Any) -> int:

@@ -66,11 +66,13 @@ class Number:
 @dataclass(frozen=True)
 class Kept:
     """A value that generated code may have in memory: by the first of the nodes of Dynamo in
-    ``names`` that is, which hold the same elements. ``result``: or as an output of the graph."""
+    ``names`` that is, which hold the same elements. ``result``: or as an output of the graph.
+    ``writer``: the operator that writes it in place, "" for none."""
 
     names: tuple[str, ...]
     result: Optional[int]
     value: Value
+    writer: str = ""
 
 
 @dataclass

@@ -14,12 +14,14 @@ from typing import Any, Callable, Optional
 from sonde.torch import _graph_sites
 from sonde.torch.compile_check._graphs import roles_in
 
-#: What a twin calls: the name of a buffer, and the tensor.
-Look = Callable[[str, Any], None]
+#: What a twin calls: the name of a buffer, the tensor, and the operator of torch that wrote it
+#: ("" for a kernel that the compiler generated).
+Look = Callable[[str, Any, str], None]
 
 _LOOK = "_sonde_look"
 _RUNNERS = ("runner", "call", "recursively_apply_fns")  # what a generated module makes of a class
 _ASIDE = ("get_args", "benchmark_compiled_module")
+_WAIT = "_c10d_functional.wait_tensor.default"
 _OPERATOR = re.compile(r"torch\.ops\.([\w.]+)")
 
 
@@ -68,14 +70,16 @@ class _Looking(ast.NodeTransformer):
         result = target.id if isinstance(target, ast.Name) else ""
         is_part = isinstance(node.value, ast.Subscript)  # of an operator with several results
         if is_part and result in self._buffers:
-            return [node, _look_at(result, node)]
+            return [node, _look_at(result, node, "")]
         return self._with_looks(node, node.value, result)
 
     def _with_looks(self, node: ast.stmt, call: ast.expr, result: str) -> Any:
         if not isinstance(call, ast.Call) or not _graph_sites.is_kernel(ast.unparse(call.func)):
             return node
         names = [name for name in self._written(call, result) if name in self._buffers]
-        return [node, *(_look_at(name, node) for name in dict.fromkeys(names))]
+        operator = _OPERATOR.fullmatch(ast.unparse(call.func))
+        writer = operator[1].split(".")[1] if operator is not None else ""
+        return [node, *(_look_at(name, node, writer) for name in dict.fromkeys(names))]
 
     def _written(self, call: ast.Call, result: str) -> "list[str]":
         """Names that have a new value behind a call; one that is met first has, by whomever it was
@@ -103,6 +107,8 @@ class _Looking(ast.NodeTransformer):
         schema = getattr(found, "_schema", None)
         if schema is None:
             return None
+        if operator is not None and operator[1] == _WAIT:
+            return {0}  # what a collective wrote is there behind it
         alias = [argument.alias_info for argument in schema.arguments]
         return {at for at, info in enumerate(alias) if info is not None and info.is_write}
 
@@ -111,8 +117,8 @@ def _names(node: ast.expr) -> "list[str]":
     return [each.id for each in ast.walk(node) if isinstance(each, ast.Name)]
 
 
-def _look_at(name: str, behind: ast.stmt) -> ast.stmt:
-    call = ast.parse(f"{_LOOK}({name!r}, {name})").body[0]
+def _look_at(name: str, behind: ast.stmt, writer: str) -> ast.stmt:
+    call = ast.parse(f"{_LOOK}({name!r}, {name}, {writer!r})").body[0]
     for node in ast.walk(call):
         ast.copy_location(node, behind)
     return call
