@@ -128,19 +128,22 @@ Status Base(Ranks ranks, const ModeOptions& options, Wanted wanted, Outcome& out
   outcome.tables.push_back(StepTable(ranks, of_tables));
   AddTable(kGroupMap, GroupRows(of_tables), outcome);
   AddFacts(ranks, outcome);
-  outcome.texts = {{"cluster_step_trace_time.csv", StepCsv(ranks, groups)},
-                   {"communication_group.json", GroupJson(groups)}};
+  outcome.texts = {
+      {"cluster_step_trace_time.csv", [ranks, groups] { return StepCsv(ranks, groups); }},
+      {"communication_group.json", [groups] { return GroupJson(groups); }}};
   if (wanted.times) {
     AddTimes(ranks, outcome);
     if (!groups.empty()) {
-      outcome.texts.push_back({"cluster_communication.json", CommunicationJson(ranks, groups)});
+      outcome.texts.push_back({"cluster_communication.json",
+                               [ranks, groups] { return CommunicationJson(ranks, groups); }});
     }
   }
   if (wanted.matrix) {
     const GlobalLinks links = LinksOf(ranks);
     AddMatrix(links, outcome);
     if (!links.links.empty()) {
-      outcome.texts.push_back({"cluster_communication_matrix.json", MatrixJson(groups, links)});
+      outcome.texts.push_back({"cluster_communication_matrix.json",
+                               [ranks, groups] { return MatrixJson(groups, LinksOf(ranks)); }});
     }
   }
   return {};
