@@ -3,6 +3,7 @@
 #include <array>
 #include <iterator>
 #include <set>
+#include <utility>
 
 #include "base/count_of.h"
 #include "base/strings.h"
@@ -42,14 +43,18 @@ Status Map(const RankInput& rank, Part& part) {
   return {};
 }
 
+void AddTable(Table table, Outcome& outcome) {
+  if (table.rows() > 0) outcome.tables.push_back(std::move(table));
+}
+
 template <class Rows>
 void AddTable(const TableInfo& info, const Rows& rows, Outcome& outcome) {
-  if (!rows.empty()) outcome.tables.push_back(TableOf(info, rows));
+  AddTable(TableOf(info, rows), outcome);
 }
 
 void AddTimes(Ranks ranks, Outcome& outcome) {
-  AddTable(kClusterTime, TimeRows(ranks), outcome);
-  AddTable(kClusterBandwidth, BandwidthRows(ranks), outcome);
+  AddTable(TimeTable(ranks), outcome);
+  AddTable(BandwidthTable(ranks), outcome);
   ReportWaits(ranks, outcome);
 }
 

@@ -274,9 +274,10 @@ class TaskReader {
   DbTrace& trace_;
   TraceRows& rows_;
   ascend::DeviceRows device_;
+  // Rows of transits are in the order of the numbers of names, some of which are first met here.
   const bool reads_arguments_ =
-      (trace_.tables &
-       store::TablesOf<store::ArgsIntRow, store::ArgsDoubleRow, store::ArgsTextRow>()) != 0;
+      (trace_.tables & store::TablesOf<store::ArgsIntRow, store::ArgsDoubleRow, store::ArgsTextRow,
+                                       store::CommunicationTransitRow>()) != 0;
   NumberTable<Kernel> kernels_;
   std::vector<store::TaskKindRow> kernel_kinds_;
   std::unordered_multimap<uint64_t, int32_t> kind_of_hash_;
