@@ -40,7 +40,8 @@ class Runner {
         needs_(needs),
         options_(options),
         function_(function),
-        threads_(options.threads > 0 ? options.threads : base::AvailableThreads()) {
+        threads_(options.threads > 0 ? options.threads : base::AvailableThreads()),
+        spare_(unstored.empty() ? std::string() : SpareForRows()) {
     size_t place = 0;
     for (const store::StoreFile& file : files) {
       units_.push_back({.file = &file,
@@ -159,7 +160,7 @@ class Runner {
   Status RunUnstored(const Unit& unit, int threads) {
     if (IsCancelled()) return base::CancelledError("cancelled");
     SONDE_ASSIGN_OR_RETURN(const auto store,
-                           ReadRows(unit.unstored->source, needs_, threads,
+                           ReadRows(unit.unstored->source, needs_, spare_, threads,
                                     [this](std::string_view line) { Notify(line); }));
     return RunTrace(*store, unit, 0, threads);
   }
@@ -216,7 +217,8 @@ class Runner {
   const RunOptions& options_;
   const Function& function_;
   const int threads_;
-  std::vector<store::TraceLabel> labels_;  // of those without a store
+  const std::string spare_;                // for those without a store
+  std::vector<store::TraceLabel> labels_;  // of these
   std::vector<Unit> units_;
   std::vector<Status> statuses_;           // by place
   std::vector<recipes::RankWaits> waits_;  // by place; empty where nobody asked

@@ -226,11 +226,14 @@ Result<JobFiles> OpenForRows(const Job& job, const OpenOptions& options) {
   return Opener(job, options).RunForRows();
 }
 
+std::string SpareForRows() {
+  return base::JoinPath(PreparedCacheFolder().value_or("/tmp"), "rows.part");
+}
+
 Result<std::unique_ptr<store::Store>> ReadRows(const importers::TraceSource& source,
-                                               const recipes::Needs& needs, int threads,
+                                               const recipes::Needs& needs,
+                                               const std::string& spare, int threads,
                                                const NoticeSink& notify) {
-  // For traces too large for memory, and for importers that need a database.
-  const std::string spare = base::JoinPath(PreparedCacheFolder().value_or("/tmp"), "rows.part");
   SONDE_ASSIGN_OR_RETURN(
       importers::ImportedTrace read,
       importers::ImportRows(source, spare, {.threads = threads, .tables = TablesToRead(needs)},

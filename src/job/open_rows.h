@@ -8,6 +8,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "base/status.h"
@@ -21,11 +22,17 @@ namespace sonde::job {
 
 Result<JobFiles> OpenForRows(const Job& job, const OpenOptions& options);
 
+// Where ReadRows may have a file while it reads: for traces too large for memory, and for importers
+// that need a database. Makes the folder and tries to write there, so that callers ask once for all
+// traces.
+std::string SpareForRows();
+
 // What `needs` asks for of a trace, from its own files: in rows() of a store that has no file, as
 // importers::ImportRows makes it. `notify` gets a line about which of several forms of the trace
 // was taken.
 Result<std::unique_ptr<store::Store>> ReadRows(const importers::TraceSource& source,
-                                               const recipes::Needs& needs, int threads,
+                                               const recipes::Needs& needs,
+                                               const std::string& spare, int threads,
                                                const NoticeSink& notify);
 
 // Moves the small traces of others out of `traces`; of ours as TakeSmall does.

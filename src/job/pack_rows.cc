@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/strings.h"
+#include "recipes/trace/part_needs.h"
 #include "recipes/trace/table_reader.h"
 #include "store/row_tables.h"
 
@@ -84,7 +85,7 @@ Status Read(const store::JointStore& pack, const std::string& where, const recip
             const Traces& traces) {
   if constexpr (std::is_same_v<Row, store::NameRow>) return ReadNames(pack, traces);
   // The bounds of a trace are those of all its tables.
-  if (!needs.bounds && !needs.Has<Row>()) return {};
+  if (!needs.bounds && !recipes::HasAnyOf<Row>(needs)) return {};
   return ReadTableOfAll<Row>(pack, where, traces);
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/files.h"
 #include "base/strings.h"
+#include "cluster/frame/run.h"
 #include "importers/registry.h"
 #include "serve/databases.h"
 #include "serve/session.h"
@@ -63,9 +64,11 @@ std::string Session::FindMaps(std::vector<std::string>& paths) {
 
 bool Session::RestTraces(const std::string& result, const job::Job& found) {
   if (result.empty() || found.traces.size() < kMostBesideResult) return false;
+  // The ranks of a result have their numbers by this rule.
+  const auto choice = cluster::ChooseRanks(found, {});
   std::map<int32_t, importers::TraceSource> sources;
-  for (const job::Trace& trace : found.traces) {
-    if (trace.rank >= 0) sources.insert_or_assign(trace.rank, trace.source);
+  if (choice.ok()) {
+    for (const cluster::Rank& rank : choice->ranks) sources.emplace(rank.number, rank.trace.source);
   }
   AddMaps({RankMap::OfResult(result, std::move(sources))});
   return true;

@@ -398,6 +398,28 @@ def test_the_page_has_the_steps_of_a_lake(lake, own, shared_data):
         assert found[int(rank), int(step or -1)] == pytest.approx(float(ns), rel=1e-6)
 
 
+def test_the_page_opens_the_rank_of_a_result_by_its_number(own, tmp_path, shared_data):
+    """Copies of one rank under numbers of their own, as the modes count them."""
+    (recording,) = (shared_data / EIGHT).glob("node*_1003_*")
+    copy = shutil.copytree(recording, tmp_path / "copy")
+    files = [one for one in copy.rglob("*") if one.is_file()]
+    for rank in range(256):
+        folder = tmp_path / "ranks" / f"node_{1000 + rank}_20250109081616713_ascend_pt"
+        for file in files:
+            name = file.name.replace("_3.", f"_{rank}.")
+            target = folder / file.relative_to(copy).with_name(name)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            os.link(file, target)
+    done = run(own, "cluster", "-d", tmp_path / "ranks", "-o", tmp_path / "result")
+    assert done.returncode == 0, done.stderr
+    result = tmp_path / "result/cluster_analysis_output"
+    with shown(own, result, tmp_path / "ranks") as (ask, settled):
+        assert [one["ranks"] for one in settled()["maps"]] == [256]
+        ask("/api/rank?map=0&rank=200", "")
+        (trace,) = settled()["traces"]
+        assert (trace["state"], "node_1200_" in trace["path"]) == ("ready", True), trace
+
+
 def write_devices(path, rank, busy_us):
     """A trace of a rank with several devices: of each step the busy time of each, by number."""
     of_host = {"ph": "X", "pid": 1, "tid": 1}

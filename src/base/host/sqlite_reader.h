@@ -66,6 +66,9 @@ struct SqliteColumn {
   std::string declared_type;
 };
 
+// SQLite's comparison of names, without regard to case.
+bool EqualSqlNames(std::string_view a, std::string_view b);
+
 using SqliteTake = std::function<void(const SqliteRow&)>;
 
 class SqliteReader {

@@ -144,8 +144,9 @@ std::vector<KnownGroup> GroupsOf(Ranks ranks);
 void ReportNamesOfGroups(Ranks ranks, Outcome& outcome);
 std::vector<GroupMapRow> GroupRows(const std::vector<KnownGroup>& groups);
 
-std::vector<ClusterTimeRow> TimeRows(Ranks ranks);
-std::vector<ClusterBandwidthRow> BandwidthRows(Ranks ranks);
+// Of ten thousand ranks they are large: no list of rows is made first.
+Table TimeTable(Ranks ranks);
+Table BandwidthTable(Ranks ranks);
 
 inline constexpr std::string_view kTotal = "Total Op Info";
 double RatioOf(double part, double other);  // part / (part + other), 4 decimals; 0 of nothing

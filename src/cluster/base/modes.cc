@@ -3,6 +3,7 @@
 #include <array>
 #include <iterator>
 #include <set>
+#include <utility>
 
 #include "base/count_of.h"
 #include "base/strings.h"
@@ -42,14 +43,18 @@ Status Map(const RankInput& rank, Part& part) {
   return {};
 }
 
+void AddTable(Table table, Outcome& outcome) {
+  if (table.rows() > 0) outcome.tables.push_back(std::move(table));
+}
+
 template <class Rows>
 void AddTable(const TableInfo& info, const Rows& rows, Outcome& outcome) {
-  if (!rows.empty()) outcome.tables.push_back(TableOf(info, rows));
+  AddTable(TableOf(info, rows), outcome);
 }
 
 void AddTimes(Ranks ranks, Outcome& outcome) {
-  AddTable(kClusterTime, TimeRows(ranks), outcome);
-  AddTable(kClusterBandwidth, BandwidthRows(ranks), outcome);
+  AddTable(TimeTable(ranks), outcome);
+  AddTable(BandwidthTable(ranks), outcome);
   ReportWaits(ranks, outcome);
 }
 
@@ -128,19 +133,22 @@ Status Base(Ranks ranks, const ModeOptions& options, Wanted wanted, Outcome& out
   outcome.tables.push_back(StepTable(ranks, of_tables));
   AddTable(kGroupMap, GroupRows(of_tables), outcome);
   AddFacts(ranks, outcome);
-  outcome.texts = {{"cluster_step_trace_time.csv", StepCsv(ranks, groups)},
-                   {"communication_group.json", GroupJson(groups)}};
+  outcome.texts = {
+      {"cluster_step_trace_time.csv", [ranks, groups] { return StepCsv(ranks, groups); }},
+      {"communication_group.json", [groups] { return GroupJson(groups); }}};
   if (wanted.times) {
     AddTimes(ranks, outcome);
     if (!groups.empty()) {
-      outcome.texts.push_back({"cluster_communication.json", CommunicationJson(ranks, groups)});
+      outcome.texts.push_back({"cluster_communication.json",
+                               [ranks, groups] { return CommunicationJson(ranks, groups); }});
     }
   }
   if (wanted.matrix) {
     const GlobalLinks links = LinksOf(ranks);
     AddMatrix(links, outcome);
     if (!links.links.empty()) {
-      outcome.texts.push_back({"cluster_communication_matrix.json", MatrixJson(groups, links)});
+      outcome.texts.push_back({"cluster_communication_matrix.json",
+                               [ranks, groups] { return MatrixJson(groups, LinksOf(ranks)); }});
     }
   }
   return {};

@@ -12,7 +12,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -76,16 +78,19 @@ struct RankPart {
   Part part;
 };
 
+// Its content is made where it is written: it takes as much memory as the tables, which most forms
+// have instead. Refers to what `reduce` was given.
 struct TextFile {
   std::string name;
-  std::string content;
+  std::function<std::string()> content;
 };
 
 // The result of a mode.
 struct Outcome {
   std::vector<Table> tables;
-  std::vector<TextFile> texts;     // of Mode::texts
-  bool prefers_text = false;       // of those modes: the traces are texts, too
+  std::vector<TextFile> texts;                         // of Mode::texts
+  std::shared_ptr<const std::vector<RankPart>> ranks;  // that the texts refer to
+  bool prefers_text = false;                           // of those modes: the traces are texts, too
   std::vector<std::string> files;  // of Mode::writes_files: what lies in the folder of results
   std::vector<recipes::Finding> findings;
   std::vector<std::string> notices;  // a line each for who runs it

@@ -440,7 +440,9 @@ Result<RunResult> Reduce(const Mode& mode, MappedRanks mapped, const ModeOptions
         Concat("no rank holds what '", mode.name, "' is made from: ", mode.wants));
   }
   std::erase_if(mapped.parts, [](const RankPart& part) { return part.part.empty(); });
-  SONDE_RETURN_IF_ERROR(mode.reduce(mapped.parts, mode_options, result.outcome));
+  const auto parts = std::make_shared<const std::vector<RankPart>>(std::move(mapped.parts));
+  SONDE_RETURN_IF_ERROR(mode.reduce(*parts, mode_options, result.outcome));
+  if (!result.outcome.texts.empty()) result.outcome.ranks = parts;
   if (!result.without.empty()) {
     result.outcome.notices.push_back(
         Concat("without rank ", Listed(result.without), ", where this is missing: ", mode.wants));

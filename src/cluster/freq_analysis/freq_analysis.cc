@@ -13,6 +13,7 @@
 #include "base/strings.h"
 #include "cluster/frame/add_finding.h"
 #include "cluster/frame/mode.h"
+#include "recipes/trace/part_needs.h"
 
 namespace sonde::cluster {
 namespace {
@@ -35,7 +36,7 @@ Status MapFreqAnalysis(const RankInput& rank, Part& part) {
   std::set<int64_t> found;
   for (const store::CounterRow& counter : data.counters) {
     const store::TrackRow& track = data.tracks[static_cast<size_t>(counter.track_id)];
-    const bool is_frequency = data.Name(track.name).starts_with("AI Core Freq");
+    const bool is_frequency = store::IsCoreFrequency(data.Name(track.name));
     if (is_frequency && rank.window.Has(counter.ts)) {
       found.insert(static_cast<int64_t>(counter.value));
     }
@@ -107,7 +108,7 @@ constexpr Mode kFreqAnalysisMode = {
     .folder = "FreqAnalysis",
     .summary = "Ranks whose AI cores ran at other frequencies than the chip's own",
     .tables = kFreqAnalysisTables,
-    .needs = recipes::Reads<store::CounterRow>(),
+    .needs = recipes::ReadsCoreFrequency(),
     .wants = "frequencies of the AI cores (an Ascend recording of --profile-level level1)",
     .map = &MapFreqAnalysis,
     .reduce = &ReduceFreqAnalysis};

@@ -172,7 +172,7 @@ Status WriteTexts(const Mode& mode, const Outcome& outcome, const std::string& f
   }
   for (const TextFile& text : outcome.texts) {
     written.files.push_back(base::JoinPath(folder, text.name));
-    SONDE_RETURN_IF_ERROR(base::WriteFileAtomically(written.files.back(), text.content));
+    SONDE_RETURN_IF_ERROR(base::WriteFileAtomically(written.files.back(), text.content()));
   }
   return {};
 }

@@ -16,12 +16,10 @@
 namespace sonde::cluster {
 namespace {
 
-// Texts of a rank, each once: rows of ten thousand ranks are in memory together.
-struct SlowRankText {
-  std::string text;
-};
+using recipes::slow_rank::WorkTexts;
+
 struct SlowRankOpRow {
-  int32_t group = 0;  // places of texts
+  int32_t group = 0;  // places in WorkTexts, of which a rank has one
   int32_t name = 0;
   int64_t ts = 0;
   double dur_us = 0;
@@ -30,11 +28,11 @@ struct SlowRankOpRow {
 Status MapSlowRank(const RankInput& rank, Part& part) {
   const recipes::TraceData& data = rank.data();
   const recipes::HostCalls calls(data);
-  auto& texts = part.Rows<SlowRankText>();
+  WorkTexts texts;
   std::unordered_map<std::string, int32_t> places;
   const auto place_of = [&](const std::string& text) {
-    const auto [found, is_new] = places.try_emplace(text, static_cast<int32_t>(texts.size()));
-    if (is_new) texts.push_back({text});
+    const auto [found, is_new] = places.try_emplace(text, static_cast<int32_t>(places.size()));
+    if (is_new) texts.Add(text);
     return found->second;
   };
   for (size_t i = 0; i < data.communications.size(); ++i) {
@@ -48,7 +46,8 @@ Status MapSlowRank(const RankInput& rank, Part& part) {
            static_cast<double>(rank.view.EndNs(op) - op.ts) / 1e3});
     });
   }
-  texts.shrink_to_fit();
+  texts.ShrinkToFit();
+  if (!places.empty()) part.Rows<WorkTexts>().push_back(std::move(texts));
   part.Rows<SlowRankOpRow>().shrink_to_fit();
   if (data.communications.empty()) return {};
   auto work = recipes::slow_rank::WorkOf(rank.view, rank.options.step_id);
@@ -134,12 +133,11 @@ Status ReduceSlowRank(std::span<const RankPart> ranks, const ModeOptions& /*opti
                       Outcome& outcome) {
   std::map<std::string, OpsByName> groups;
   for (const RankPart& rank : ranks) {
-    const auto& texts = rank.part.Rows<SlowRankText>();
-    const auto text = [&](int32_t place) -> const std::string& {
-      return texts[static_cast<size_t>(place)].text;
-    };
-    for (const SlowRankOpRow& op : rank.part.Rows<SlowRankOpRow>()) {
-      groups[text(op.group)][text(op.name)].push_back({rank.rank, &op});
+    for (const WorkTexts& texts : rank.part.Rows<WorkTexts>()) {
+      for (const SlowRankOpRow& op : rank.part.Rows<SlowRankOpRow>()) {
+        groups[std::string(texts.At(op.group))][std::string(texts.At(op.name))].push_back(
+            {rank.rank, &op});
+      }
     }
   }
   Found found;

@@ -50,7 +50,7 @@ Result<std::unique_ptr<store::Store>> OpenOrRead(const importers::TraceSource& s
   if (makes_store || importers::FindCachedStore(source)) {
     return importers::OpenOrImport(source, {.threads = threads}, notify);
   }
-  return job::ReadRows(source, kNeeds, threads, notify);
+  return job::ReadRows(source, kNeeds, job::SpareForRows(), threads, notify);
 }
 
 // Transfers over all operations, in GB/s.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/strings.h"
+#include "store/core_frequency.h"
 
 namespace sonde::importers {
 namespace {
@@ -23,7 +24,7 @@ constexpr std::array<CounterSeries, 21> kPortSeries = {{{"bandwidth", "bandwidth
                                                         {"txDropped", "txDropped"}}};
 
 constexpr std::array kSources = std::to_array<CounterTable>({
-    {"AICORE_FREQ", "AI Core Freq", "dieId", "", {{{"freq", "MHz"}}}},
+    {"AICORE_FREQ", store::kCoreFrequencyName, "dieId", "", {{{"freq", "MHz"}}}},
     {"HBM", "HBM", "hbmId", "type", {{{"bandwidth", "B/s"}}}},
     {"DDR", "DDR", "", "", {{{"read", "Read B/s"}, {"write", "Write B/s"}}}},
     {"LLC",

@@ -52,21 +52,30 @@ int32_t DeviceRows::Known(std::string_view cell) {
 }
 
 int32_t DeviceRows::StreamTrack(const Place& place) {
-  const std::string name =
-      place.stream_id < 0 ? "Stream" : Concat("Stream ", std::to_string(place.stream_id));
-  return rows_.Track({.kind = capture::TrackKind::kStream,
-                      .name = name,
-                      .process_id = place.process_id,
-                      .device_id = place.device_id,
-                      .stream_id = place.stream_id});
+  const auto [found, is_new] = track_of_stream_.try_emplace(place, store::kNone);
+  if (is_new) {
+    const std::string name =
+        place.stream_id < 0 ? "Stream" : Concat("Stream ", std::to_string(place.stream_id));
+    found->second = rows_.Track({.kind = capture::TrackKind::kStream,
+                                 .name = name,
+                                 .process_id = place.process_id,
+                                 .device_id = place.device_id,
+                                 .stream_id = place.stream_id});
+  }
+  return found->second;
 }
 
 int32_t DeviceRows::PlaneTrack(const DeviceTask& task) {
-  const std::string plane = Concat("Plane ", std::to_string(*task.plane));
-  return rows_.Track({.kind = capture::TrackKind::kCommunicationPlane,
-                      .name = plane,
-                      .process_id = task.place.process_id,
-                      .device_id = task.place.device_id});
+  const std::tuple key(task.place.process_id, task.place.device_id, *task.plane);
+  const auto [found, is_new] = track_of_plane_.try_emplace(key, store::kNone);
+  if (is_new) {
+    const std::string plane = Concat("Plane ", std::to_string(*task.plane));
+    found->second = rows_.Track({.kind = capture::TrackKind::kCommunicationPlane,
+                                 .name = plane,
+                                 .process_id = task.place.process_id,
+                                 .device_id = task.place.device_id});
+  }
+  return found->second;
 }
 
 int32_t DeviceRows::AddTask(const DeviceTask& task) {
@@ -137,12 +146,7 @@ int32_t DeviceRows::AddOperation(const CommunicationOp& op, bool& has_size) {
 }
 
 int32_t DeviceRows::CallTrack(int32_t thread_id) {
-  const store::ThreadRow& thread = rows_.threads[static_cast<size_t>(thread_id)];
-  const std::string name = Concat("Thread ", std::to_string(thread.tid));
-  return rows_.Track({.kind = capture::TrackKind::kApi,
-                      .name = name,
-                      .process_id = thread.process_id,
-                      .thread_id = thread_id});
+  return rows_.ThreadTrack(capture::TrackKind::kApi, thread_id);
 }
 
 int32_t DeviceRows::AddCall(const ApiCall& call) {

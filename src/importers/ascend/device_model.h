@@ -6,6 +6,7 @@
 #pragma once
 
 #include <array>
+#include <compare>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -24,6 +25,7 @@ struct Place {
   int32_t process_id = store::kNone;
   int32_t device_id = store::kNone;
   int32_t stream_id = store::kNone;
+  auto operator<=>(const Place&) const = default;
 };
 
 // Description of a kernel: COMPUTE_TASK_INFO, kernel_details.csv. Shared by many tasks.
@@ -187,6 +189,8 @@ class DeviceRows {
 
   TraceRows& rows_;
   std::unordered_map<int32_t, Metric> metrics_;
+  std::map<Place, int32_t> track_of_stream_;
+  std::map<std::tuple<int32_t, int32_t, int64_t>, int32_t> track_of_plane_;
 };
 
 }  // namespace sonde::importers::ascend

@@ -12,6 +12,7 @@
 #include "importers/ascend_raw/beside_export.h"
 #include "importers/common/part_file.h"
 #include "importers/rows/trace_rows.h"
+#include "store/core_frequency.h"
 
 namespace sonde::importers {
 namespace {
@@ -39,9 +40,8 @@ constexpr uint64_t kDevice =
                               store::CommunicationTransitRow, store::ApiCallRow>();
 constexpr uint64_t kCommunication = kDevice | store::TablesOf<store::CommunicationOpRow>();
 constexpr uint64_t kMarks = kSlices | store::TablesOf<store::MarkRow>();
-constexpr uint64_t kMemory =
-    store::TablesOf<store::MemoryEventRow, store::MemoryBlockRow, store::CounterRow>();
-constexpr uint64_t kCounters = store::TablesOf<store::CounterRow>();
+constexpr uint64_t kMemory = store::TablesOf<store::MemoryEventRow, store::MemoryBlockRow>();
+constexpr uint64_t kCounters = store::kAnyOf<store::CounterRow>;
 
 void ReadTrace(const SqliteReader& reader, const std::string& file, uint64_t tables,
                TraceRows& rows) {

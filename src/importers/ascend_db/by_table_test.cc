@@ -10,6 +10,7 @@
 
 #include "base/test_folder.h"
 #include "importers/ascend_db/ascend_db.h"
+#include "store/core_frequency.h"
 #include "store/row_tables.h"
 #include "store/table_set.h"
 
@@ -104,6 +105,25 @@ TEST_P(ByTable, LeavesOutUnwantedTables) {
   EXPECT_TRUE(tasks->Rows<store::DeviceTaskPmuRow>().empty());
   EXPECT_TRUE(tasks->Rows<store::CallstackRow>().empty());
   EXPECT_TRUE(tasks->Rows<store::MemoryEventRow>().empty());
+}
+
+TEST_P(ByTable, HasTheCoreFrequencyWithoutOtherCounters) {
+  // "<track> <ts> <value>"
+  const auto counters = [](const store::RowTables& tables) {
+    const auto names = tables.Rows<store::NameRow>();
+    const auto tracks = tables.Rows<store::TrackRow>();
+    std::vector<std::string> texts;
+    for (const store::CounterRow& row : tables.Rows<store::CounterRow>()) {
+      const int32_t name = tracks[static_cast<size_t>(row.track_id)].name;
+      texts.push_back(std::string(names[static_cast<size_t>(name)].name) + " " +
+                      std::to_string(row.ts) + " " + std::to_string(row.value));
+    }
+    return texts;
+  };
+  std::vector<std::string> expected = counters(*Read(store::TablesOf<store::CounterRow>()));
+  std::erase_if(expected, [](const std::string& text) { return !store::IsCoreFrequency(text); });
+  EXPECT_FALSE(expected.empty());
+  EXPECT_EQ(counters(*Read(store::kCoreFrequency)), expected);
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -6,6 +6,7 @@
 #include "importers/ascend/counter_tables.h"
 #include "importers/ascend_db/db_trace.h"
 #include "importers/ascend_db/issues.h"
+#include "store/core_frequency.h"
 
 namespace sonde::importers::db_import {
 namespace {
@@ -77,7 +78,10 @@ void ReadSource(DbTrace& trace, const CounterTable& source) {
 }  // namespace
 
 void ReadCounters(DbTrace& trace) {
-  for (const CounterTable& source : CounterTables()) ReadSource(trace, source);
+  const bool reads_all = (trace.tables & store::kTableBit<store::CounterRow>) != 0;
+  for (const CounterTable& source : CounterTables()) {
+    if (reads_all || store::IsCoreFrequency(source.label)) ReadSource(trace, source);
+  }
 }
 
 }  // namespace sonde::importers::db_import

@@ -52,6 +52,8 @@ struct DbTrace {
   std::vector<StepSpan> steps = {};
   std::map<int64_t, int32_t> step_slices = {};  // by step_id
   bool reported = false;                        // an issue of the current row was counted
+  int64_t last_global_tid = 0;                  // of the thread that was asked for last
+  int32_t last_thread = store::kNone;
 
   // The text of an id; counted where there is none. store::kNone for NULL.
   int32_t Text(const base::SqliteRow& row, int column);

@@ -22,17 +22,6 @@ using capture::TrackKind;
 constexpr int64_t kQueueType = 50002;
 constexpr int64_t kTraceType = 50003;
 
-std::string ThreadName(const TraceRows& rows, int32_t thread) {
-  return Concat("Thread ", std::to_string(rows.threads[static_cast<size_t>(thread)].tid));
-}
-
-int32_t ThreadTrack(TraceRows& rows, TrackKind kind, int32_t thread) {
-  return rows.Track({.kind = kind,
-                     .name = ThreadName(rows, thread),
-                     .process_id = rows.threads[static_cast<size_t>(thread)].process_id,
-                     .thread_id = thread});
-}
-
 // Shapes are digits; older profilers wrote them into the column of the types.
 bool LooksLikeTypes(std::string_view text) {
   return std::any_of(text.begin(), text.end(),
@@ -137,7 +126,7 @@ class FrameworkReader {
   }
 
   void TakeQueue(const SqliteRow& row, int32_t thread, int64_t ts, int64_t dur, int32_t name) {
-    const int32_t slice = rows_.AddSlice(ThreadTrack(rows_, TrackKind::kThread, thread), ts, dur,
+    const int32_t slice = rows_.AddSlice(rows_.ThreadTrack(TrackKind::kThread, thread), ts, dur,
                                          name, queue_category_);
     const std::string_view text = name == store::kNone ? "" : rows_.names.Text(name);
     ForEachConnection(row, [&](int64_t connection) {
@@ -150,7 +139,7 @@ class FrameworkReader {
     const std::string_view text = name == store::kNone ? "" : rows_.names.Text(name);
     const bool is_module = text.starts_with("nn.Module: ");
     const int32_t slice = rows_.AddSlice(
-        ThreadTrack(rows_, is_module ? TrackKind::kModule : TrackKind::kPython, thread), ts, dur,
+        rows_.ThreadTrack(is_module ? TrackKind::kModule : TrackKind::kPython, thread), ts, dur,
         name, is_module ? module_category_ : python_category_);
     if (is_module) rows_.ops.push_back({.slice_id = slice, .scope = NumberOf(Scope::kModule)});
   }
@@ -158,7 +147,7 @@ class FrameworkReader {
   void TakeOp(const SqliteRow& row, int32_t thread, int64_t ts, int64_t dur, int32_t name) {
     const std::string_view text = name == store::kNone ? "" : rows_.names.Text(name);
     const bool is_step = text.starts_with("ProfilerStep#");
-    const int32_t slice = rows_.AddSlice(ThreadTrack(rows_, TrackKind::kThread, thread), ts, dur,
+    const int32_t slice = rows_.AddSlice(rows_.ThreadTrack(TrackKind::kThread, thread), ts, dur,
                                          name, is_step ? step_category_ : op_category_);
     store::FrameworkOpRow op;
     op.slice_id = slice;
@@ -168,12 +157,7 @@ class FrameworkReader {
                                              : Scope::kOp);
     op.sequence_number = std::max<int64_t>(row.Int(5).value_or(-1), -1);
     if (reads_signatures_) op.signature_id = SignatureOf(row);
-    const auto stack = stacks_.find(row.Int(9).value_or(-1));
-    if (stack != stacks_.end()) {
-      op.stack_id = stack->second;
-    } else if (!row.IsNull(9) && reads_stacks_) {
-      trace_.UnknownId();
-    }
+    if (reads_stacks_) op.stack_id = StackOf(row);
     ForEachConnection(row, [&](int64_t connection) {
       trace_.op_of_connection.Insert(connection, slice);
       OpsOfConnection& ops = *ops_of_connection_.Insert(connection, {}).first;
@@ -184,15 +168,31 @@ class FrameworkReader {
     rows_.ops.push_back(op);
   }
 
+  int32_t StackOf(const SqliteRow& row) {
+    const auto stack = stacks_.find(row.Int(9).value_or(-1));
+    if (stack != stacks_.end()) return stack->second;
+    if (!row.IsNull(9)) trace_.UnknownId();
+    return store::kNone;
+  }
+
+  // Of a row's texts, which are those of many rows.
   int32_t SignatureOf(const SqliteRow& row) {
     if (row.IsNull(7) && row.IsNull(8)) return store::kNone;
-    std::string types = JoinedLines(trace_.TextView(row, 7));
-    std::string shapes = JoinedLines(trace_.TextView(row, 8));
-    if (LooksLikeTypes(shapes) && !LooksLikeTypes(types)) {
-      std::swap(types, shapes);
-      rows_.issues.Add(kDbSwapped, trace_.file);
+    const std::pair texts(trace_.Text(row, 7), trace_.Text(row, 8));
+    const auto [found, is_new] = signatures_.try_emplace(texts);
+    Signature& signature = found->second;
+    if (is_new) {
+      const auto text = [this](int32_t name) {
+        return JoinedLines(name == store::kNone ? std::string_view() : rows_.names.Text(name));
+      };
+      std::string types = text(texts.first);
+      std::string shapes = text(texts.second);
+      signature.is_swapped = LooksLikeTypes(shapes) && !LooksLikeTypes(types);
+      if (signature.is_swapped) std::swap(types, shapes);
+      signature.id = rows_.Signature(rows_.names.Intern(shapes), rows_.names.Intern(types));
     }
-    return rows_.Signature(rows_.names.Intern(shapes), rows_.names.Intern(types));
+    if (signature.is_swapped) rows_.issues.Add(kDbSwapped, trace_.file);
+    return signature.id;
   }
 
   void AddFlow(std::string_view kind, int64_t key, int32_t out, int32_t in) {
@@ -233,6 +233,11 @@ class FrameworkReader {
   const bool reads_stacks_ = (trace_.tables & store::kTableBit<store::CallstackRow>) != 0;
   const bool reads_signatures_ = (trace_.tables & store::kTableBit<store::OpSignatureRow>) != 0;
   std::unordered_map<int64_t, int32_t> stacks_;
+  struct Signature {
+    int32_t id = store::kNone;
+    bool is_swapped = false;
+  };
+  std::map<std::pair<int32_t, int32_t>, Signature> signatures_;  // by the names of types and shapes
   struct OpsOfConnection {
     int32_t first = store::kNone;  // slices
     int32_t second = store::kNone;
@@ -264,8 +269,7 @@ void ReadFramework(DbTrace& trace) {
     const auto end = row.Int(1);
     const auto tid = row.Int(2);
     if (!begin || !end || !tid) return trace.WrongType("GC_RECORD");
-    const int32_t track =
-        ThreadTrack(trace.rows, TrackKind::kGarbageCollection, trace.Thread(*tid));
+    const int32_t track = trace.rows.ThreadTrack(TrackKind::kGarbageCollection, trace.Thread(*tid));
     trace.rows.AddSlice(track, *begin, SpanNs(*begin, *end), name, category);
   });
 }
@@ -302,7 +306,7 @@ void ReadHostCalls(DbTrace& trace) {
     const auto begin = row.Int(2);
     const auto end = row.Int(3);
     if (!begin || !end || !tid) return trace.WrongType("OSRT_API");
-    const int32_t track = ThreadTrack(trace.rows, TrackKind::kOsRuntime, trace.Thread(*tid));
+    const int32_t track = trace.rows.ThreadTrack(TrackKind::kOsRuntime, trace.Thread(*tid));
     trace.rows.AddSlice(track, *begin, SpanNs(*begin, *end), trace.Text(row, 0), category);
   });
 }

@@ -212,14 +212,9 @@ void ReadMarks(DbTrace& trace) {
                if (!begin || !end || !tid) return trace.WrongType("MSTX_EVENTS");
                const int64_t type = std::clamp<int64_t>(row.Int(2).value_or(0), 0, 3);
                const int32_t thread = trace.Thread(*tid);
-               const int64_t number = rows.threads[static_cast<size_t>(thread)].tid;
                store::MarkRow mark;
                mark.ts = *begin;
-               mark.track_id =
-                   rows.Track({.kind = capture::TrackKind::kMark,
-                               .name = Concat("Thread ", std::to_string(number)),
-                               .process_id = rows.threads[static_cast<size_t>(thread)].process_id,
-                               .thread_id = thread});
+               mark.track_id = rows.ThreadTrack(capture::TrackKind::kMark, thread);
                mark.domain = trace.Text(row, 6);
                if (mark.domain == store::kNone) mark.domain = rows.names.Intern("default");
                mark.message = trace.Text(row, 3);

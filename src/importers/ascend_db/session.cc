@@ -34,15 +34,18 @@ std::optional<int64_t> MostOften(const base::SqliteReader& reader, std::string_v
                                  std::string_view table) {
   if (!reader.HasTable(table)) return std::nullopt;
   std::optional<int64_t> first;
-  std::optional<int64_t> last;
-  const auto take = [&](const SqliteRow& row) {
-    first = row.Int(0);
-    last = row.Int(1);
-  };
-  // Nearly always there is one: to count costs three times as much.
-  reader.Query(Concat("SELECT min(", value, "), max(", value, ") FROM ", table), take)
+  const auto take = [&](const SqliteRow& row) { first = row.Int(0); };
+  // Nearly always there is one: to look for another takes a fifth of counting.
+  reader
+      .Query(Concat("SELECT ", value, " FROM ", table, " WHERE ", value, " NOTNULL LIMIT 1"), take)
       .IgnoreError();
-  if (first == last) return first;
+  if (first) {
+    bool has_another = false;
+    const Status looked = reader.Query(Concat("SELECT 1 FROM ", table, " WHERE ", value, " <> ",
+                                              std::to_string(*first), " LIMIT 1"),
+                                       [&](const SqliteRow&) { has_another = true; });
+    if (looked.ok() && !has_another) return first;
+  }
   reader
       .Query(Concat("SELECT ", value, ", count(*) FROM ", table,
                     " GROUP BY 1 ORDER BY 2 DESC LIMIT 1"),
@@ -114,7 +117,7 @@ void NameHost(DbTrace& trace) {
 
 bool IsPresent(const std::vector<SqliteColumn>& columns, std::string_view name) {
   return std::any_of(columns.begin(), columns.end(), [&](const SqliteColumn& column) {
-    return base::ToLower(column.name) == base::ToLower(name);
+    return base::EqualSqlNames(column.name, name);
   });
 }
 
@@ -215,8 +218,12 @@ int64_t DbTrace::Size(const SqliteRow& row, int column, std::string_view table) 
 }
 
 int32_t DbTrace::Thread(int64_t global_tid) {
-  const int64_t pid = global_tid >> 32;
-  return rows.Thread(rows.Process(pid), global_tid & 0xffffffff);
+  if (last_thread == store::kNone || global_tid != last_global_tid) {
+    const int64_t pid = global_tid >> 32;
+    last_thread = rows.Thread(rows.Process(pid), global_tid & 0xffffffff);
+    last_global_tid = global_tid;
+  }
+  return last_thread;
 }
 
 StepIndex DbTrace::HostSteps() const {

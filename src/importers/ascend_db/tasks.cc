@@ -129,9 +129,10 @@ class TaskReader {
   }
 
   static bool SameKind(const store::TaskKindRow& a, const store::TaskKindRow& b) {
-    std::vector<int64_t> columns;
-    store::RowTraits<store::TaskKindRow>::Visit(a, [&](auto value) { columns.push_back(value); });
+    std::array<int64_t, store::RowTraits<store::TaskKindRow>::kColumns> columns = {};
     size_t i = 0;
+    store::RowTraits<store::TaskKindRow>::Visit(a, [&](auto value) { columns[i++] = value; });
+    i = 0;
     bool same = true;
     store::RowTraits<store::TaskKindRow>::Visit(
         b, [&](auto value) { same &= columns[i++] == static_cast<int64_t>(value); });
@@ -142,7 +143,8 @@ class TaskReader {
     if (!trace_.Has("COMMUNICATION_TASK_INFO", {"globalTaskId", "taskType"})) return;
     constexpr const char* kTable = "COMMUNICATION_TASK_INFO";
     const auto more = [this](std::string_view column) {
-      return trace_.reader.HasColumn(kTable, column) ? column : std::string_view();
+      const bool is_read = reads_arguments_ && trace_.reader.HasColumn(kTable, column);
+      return is_read ? column : std::string_view();
     };
     trace_.Read(kTable,
                 {"globalTaskId", "taskType", "planeId", more("notifyId"), more("srcRank"),
@@ -152,7 +154,7 @@ class TaskReader {
                   const auto id = row.Int(0);
                   if (!id) return trace_.WrongType("COMMUNICATION_TASK_INFO");
                   const auto facts = static_cast<int32_t>(facts_.size());
-                  facts_.push_back(FactsOf(row));
+                  if (reads_arguments_) facts_.push_back(FactsOf(row));
                   communication_tasks_.Insert(*id,
                                               {trace_.Text(row, 1), row.Int(2).value_or(0), facts});
                 });
@@ -215,6 +217,7 @@ class TaskReader {
     store::DeviceTaskRow& added = rows_.tasks[static_cast<size_t>(index)];
     Connect(added, task.place.device_id);
     if (task.plane) added.launch_slice_id = store::kNone;
+    if (!reads_arguments_) return;
     if (kernel != nullptr && kernel->attributes != store::kNone) {
       const ascend::Argument argument{ascend::kAttributes,
                                       std::string(rows_.names.Text(kernel->attributes)),
@@ -271,6 +274,10 @@ class TaskReader {
   DbTrace& trace_;
   TraceRows& rows_;
   ascend::DeviceRows device_;
+  // Rows of transits are in the order of the numbers of names, some of which are first met here.
+  const bool reads_arguments_ =
+      (trace_.tables & store::TablesOf<store::ArgsIntRow, store::ArgsDoubleRow, store::ArgsTextRow,
+                                       store::CommunicationTransitRow>()) != 0;
   NumberTable<Kernel> kernels_;
   std::vector<store::TaskKindRow> kernel_kinds_;
   std::unordered_multimap<uint64_t, int32_t> kind_of_hash_;

@@ -87,7 +87,7 @@ bool FrameworkLayer::Read(const RecordFile& file, const Clock& clock) {
     ReadStructs<GcRecord>(file, [&](const GcRecord& gc) {
       const int32_t thread = Thread(gc.pid, gc.pid);
       const int64_t begin = clock.FromTicks(gc.begin);
-      rows_.AddSlice(ThreadTrack(capture::TrackKind::kGarbageCollection, thread), begin,
+      rows_.AddSlice(rows_.ThreadTrack(capture::TrackKind::kGarbageCollection, thread), begin,
                      SpanNs(begin, clock.FromTicks(gc.end)), rows_.names.Intern("GC"),
                      rows_.names.Intern("gc"));
     });
@@ -124,14 +124,6 @@ int32_t FrameworkLayer::OperatorAt(int64_t tid, int64_t at) const {
   return asked ? ops_.Innermost(asked->first, asked->second) : store::kNone;
 }
 
-int32_t FrameworkLayer::ThreadTrack(capture::TrackKind kind, int32_t thread) {
-  const store::ThreadRow& row = rows_.threads[static_cast<size_t>(thread)];
-  return rows_.Track({.kind = kind,
-                      .name = Concat("Thread ", std::to_string(row.tid)),
-                      .process_id = row.process_id,
-                      .thread_id = thread});
-}
-
 int32_t FrameworkLayer::Thread(uint64_t pid, uint64_t tid) {
   if (pid_ < 0) pid_ = static_cast<int64_t>(pid);
   return rows_.Thread(rows_.Process(static_cast<int64_t>(pid)), static_cast<int64_t>(tid));
@@ -142,8 +134,8 @@ void FrameworkLayer::TakeOp(const OpRange& op, const Clock& clock) {
   const int64_t begin = clock.FromTicks(op.begin);
   const int64_t dur = SpanNs(begin, clock.FromTicks(op.end));
   const int32_t thread = Thread(op.pid, op.tid);
-  const int32_t slice = rows_.AddSlice(ThreadTrack(capture::TrackKind::kThread, thread), begin, dur,
-                                       rows_.names.Intern(op.name),
+  const int32_t slice = rows_.AddSlice(rows_.ThreadTrack(capture::TrackKind::kThread, thread),
+                                       begin, dur, rows_.names.Intern(op.name),
                                        rows_.names.Intern(is_step ? "user_annotation" : "cpu_op"));
   store::FrameworkOpRow row;
   row.slice_id = slice;
@@ -257,7 +249,7 @@ void FrameworkLayer::AddQueueEntry(const Mark& begin, const Mark& end, bool is_p
   const std::string name = Concat(is_put ? "Enqueue@" : "Dequeue@", rows_.names.Text(end.name));
   QueueEntry entry{begin.ts, end.ts, static_cast<int64_t>(end.tid),
                    static_cast<int64_t>(end.correlation)};
-  entry.slice = rows_.AddSlice(ThreadTrack(capture::TrackKind::kThread, thread), begin.ts,
+  entry.slice = rows_.AddSlice(rows_.ThreadTrack(capture::TrackKind::kThread, thread), begin.ts,
                                SpanNs(begin.ts, end.ts), rows_.names.Intern(name),
                                rows_.names.Intern("task_queue"));
   if (is_put) {

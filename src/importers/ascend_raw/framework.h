@@ -114,7 +114,6 @@ class FrameworkLayer {
     uint64_t forward_thread = 0;
   };
 
-  int32_t ThreadTrack(capture::TrackKind kind, int32_t thread);
   int32_t Thread(uint64_t pid, uint64_t tid);
   void TakeOp(const OpRange& op, const Clock& clock);
   int32_t SignatureOf(const OpRange& op);

@@ -59,14 +59,15 @@ void FrameworkLayer::AddPython(int64_t tid, const Call& call, int64_t end, Modul
   const bool is_module =
       call.kind == PythonCall::kCall && text.find(kModuleMark) != std::string::npos;
   if (!is_module) {
-    rows_.AddSlice(ThreadTrack(capture::TrackKind::kPython, thread), call.ts, SpanNs(call.ts, end),
-                   rows_.names.Intern(text), rows_.names.Intern("python_function"));
+    rows_.AddSlice(rows_.ThreadTrack(capture::TrackKind::kPython, thread), call.ts,
+                   SpanNs(call.ts, end), rows_.names.Intern(text),
+                   rows_.names.Intern("python_function"));
     return;
   }
   const Module& module = ModuleOf(text, modules);
-  const int32_t slice = rows_.AddSlice(ThreadTrack(capture::TrackKind::kModule, thread), call.ts,
-                                       SpanNs(call.ts, end), rows_.names.Intern(module.shown),
-                                       rows_.names.Intern("module"));
+  const int32_t slice = rows_.AddSlice(
+      rows_.ThreadTrack(capture::TrackKind::kModule, thread), call.ts, SpanNs(call.ts, end),
+      rows_.names.Intern(module.shown), rows_.names.Intern("module"));
   rows_.slices[static_cast<size_t>(slice)].args_id = module.args;
   rows_.ops.push_back({.slice_id = slice, .scope = kScopeModule});
 }

@@ -13,11 +13,7 @@ namespace sonde::importers::mindspore {
 
 int32_t RangeRows::Add(const Range& range, capture::Scope scope) {
   const int32_t thread = Thread(range);
-  const store::ThreadRow& row = rows_.threads[static_cast<size_t>(thread)];
-  const int32_t track = rows_.Track({.kind = capture::TrackKind::kThread,
-                                     .name = base::Concat("Thread ", std::to_string(row.tid)),
-                                     .process_id = row.process_id,
-                                     .thread_id = thread});
+  const int32_t track = rows_.ThreadTrack(capture::TrackKind::kThread, thread);
   const int32_t slice = rows_.AddSlice(
       track, range.begin, SpanNs(range.begin, range.end), rows_.names.Intern(range.name),
       range.category.empty() ? store::kNone : rows_.names.Intern(range.category));

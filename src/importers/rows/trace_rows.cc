@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/hash.h"
 #include "base/host/json_writer.h"
 #include "base/strings.h"
 
@@ -64,6 +65,17 @@ int32_t TraceRows::Track(const TrackKey& key) {
   return found->second;
 }
 
+int32_t TraceRows::ThreadTrack(capture::TrackKind kind, int32_t thread_id) {
+  const auto [found, is_new] = track_of_thread_.try_emplace({kind, thread_id}, store::kNone);
+  if (is_new) {
+    const store::ThreadRow& thread = threads[static_cast<size_t>(thread_id)];
+    const std::string name = base::Concat("Thread ", std::to_string(thread.tid));
+    found->second = Track(
+        {.kind = kind, .name = name, .process_id = thread.process_id, .thread_id = thread_id});
+  }
+  return found->second;
+}
+
 int32_t TraceRows::CpuStream(int32_t process_id, int32_t thread_id) {
   const auto count = static_cast<int32_t>(cpu_stream_of_thread_.size());
   const int32_t stream = cpu_stream_of_thread_.try_emplace(thread_id, count).first->second;
@@ -75,15 +87,19 @@ int32_t TraceRows::CpuStream(int32_t process_id, int32_t thread_id) {
                 .stream_id = stream});
 }
 
+size_t TraceRows::KindHash::operator()(const KindColumns& columns) const {
+  return base::HashBytes(columns.data(), sizeof(columns));
+}
+
 int32_t TraceRows::Kind(const store::TaskKindRow& kind) {
-  std::vector<int64_t> columns;
-  bool is_first = true;
+  KindColumns columns = {};
+  size_t place = 0;
   store::RowTraits<store::TaskKindRow>::Visit(kind, [&](auto value) {
-    if (!is_first) columns.push_back(value);  // all but the number itself
-    is_first = false;
+    if (place > 0) columns[place - 1] = value;
+    ++place;
   });
   const auto [found, is_new] =
-      kind_of_columns_.try_emplace(std::move(columns), static_cast<int32_t>(kinds.size()));
+      kind_of_columns_.try_emplace(columns, static_cast<int32_t>(kinds.size()));
   if (is_new) {
     kinds.push_back(kind);
     kinds.back().kind_id = found->second;

@@ -13,11 +13,14 @@
 // Units: nanoseconds.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/host/spill.h"
@@ -139,6 +142,8 @@ class TraceRows {
   int32_t Process(int64_t pid);
   int32_t Thread(int32_t process_id, int64_t tid);
   int32_t Track(const TrackKey& key);
+  // Of a thread, called "Thread <tid>".
+  int32_t ThreadTrack(capture::TrackKind kind, int32_t thread_id);
   // The stream of a thread where the CPU is the device, numbered from 0.
   int32_t CpuStream(int32_t process_id, int32_t thread_id);
   int32_t Kind(const store::TaskKindRow& kind);  // kind_id is set
@@ -190,7 +195,13 @@ class TraceRows {
   std::map<std::pair<int32_t, int64_t>, int32_t> thread_of_tid_;
   std::map<TrackId, int32_t> track_of_key_;
   std::map<int32_t, int32_t> cpu_stream_of_thread_;
-  std::map<std::vector<int64_t>, int32_t> kind_of_columns_;
+  std::map<std::pair<capture::TrackKind, int32_t>, int32_t> track_of_thread_;
+  // All columns but the number itself.
+  using KindColumns = std::array<int64_t, store::RowTraits<store::TaskKindRow>::kColumns - 1>;
+  struct KindHash {
+    size_t operator()(const KindColumns& columns) const;
+  };
+  std::unordered_map<KindColumns, int32_t, KindHash> kind_of_columns_;
   NumberTable<int32_t> signature_of_texts_{pool_};  // both names as one number
   base::SpillVector<int32_t> slice_number_{base::SpillAllocator<int32_t>(pool_)};  // by index
 };

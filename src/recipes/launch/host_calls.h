@@ -7,8 +7,8 @@
 // Pure, any thread.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
-#include <unordered_map>
 #include <vector>
 
 #include "recipes/trace/trace_data.h"
@@ -21,11 +21,12 @@ constexpr Needs HostCallNeeds() { return Reads<store::ApiCallRow, store::SliceRo
 class HostCalls {
  public:
   explicit HostCalls(const TraceData& data) : data_(data) {
+    starts_.reserve(data.api_calls.size());
     for (const store::ApiCallRow& call : data.api_calls) {
-      if (call.connection_id >= 0) {
-        starts_[call.connection_id].push_back(data.Slice(call.slice_id).ts);
-      }
+      if (call.connection_id < 0) continue;
+      starts_.push_back({call.connection_id, data.Slice(call.slice_id).ts});
     }
+    std::ranges::stable_sort(starts_, {}, &Start::connection);
   }
 
   // Work: a device task or a communication operation. Calls take(begin of the call).
@@ -35,14 +36,18 @@ class HostCalls {
       take(work.launch_slice_id >= 0 ? data_.Slice(work.launch_slice_id).ts : work.ts);
       return;
     }
-    const auto found = starts_.find(work.connection_id);
-    if (found == starts_.end()) return;
-    for (const int64_t ts : found->second) take(ts);
+    const auto found =
+        std::ranges::equal_range(starts_, work.connection_id, {}, &Start::connection);
+    for (const Start& start : found) take(start.ts);
   }
 
  private:
   const TraceData& data_;
-  std::unordered_map<int64_t, std::vector<int64_t>> starts_;
+  struct Start {
+    int64_t connection = 0;
+    int64_t ts = 0;
+  };
+  std::vector<Start> starts_;  // by connection, those of one in the order of the table
 };
 
 }  // namespace sonde::recipes

@@ -25,9 +25,11 @@ std::vector<bool> LaunchNames(const TraceData& data) {
 }  // namespace
 
 WorkArrows::WorkArrows(const TraceData& data) {
-  calls_.reserve(data.flows.size());
   for (const store::FlowRow& flow : data.flows) {
-    if (LeadsToDevice(data, flow)) calls_.try_emplace(flow.slice_in, flow.slice_out);
+    if (!LeadsToDevice(data, flow)) continue;
+    const auto place = static_cast<size_t>(flow.slice_in);
+    if (place >= calls_.size()) calls_.resize(place + 1, store::kNone);
+    if (calls_[place] == store::kNone) calls_[place] = flow.slice_out;
   }
 }
 

@@ -12,7 +12,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <unordered_map>
 #include <vector>
 
 #include "recipes/launch/host_calls.h"
@@ -26,12 +25,12 @@ class WorkArrows {
   explicit WorkArrows(const TraceData& data);
   // The slice that an arrow leads from to this one; store::kNone: no arrow does.
   int32_t CallOf(int32_t slice_id) const {
-    const auto arrow = calls_.find(slice_id);
-    return arrow == calls_.end() ? store::kNone : arrow->second;
+    const auto place = static_cast<size_t>(slice_id);
+    return slice_id >= 0 && place < calls_.size() ? calls_[place] : store::kNone;
   }
 
  private:
-  std::unordered_map<int32_t, int32_t> calls_;  // by slice of the work
+  std::vector<int32_t> calls_;  // by slice of the work, up to the last that has an arrow
 };
 
 class Launches {

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numbers>
 #include <numeric>
+
+#include "recipes/slow_rank/others.h"
 
 namespace sonde::recipes::slow_rank {
 namespace {
@@ -19,17 +22,20 @@ struct Standing {
 
 std::vector<Standing> StandingsOf(const std::vector<double>& values) {
   std::vector<Standing> standings(values.size());
-  std::vector<double> others;
+  std::vector<double> sorted = values;
+  std::ranges::sort(sorted);
+  // In order, by the median that they are from: of the others of each rank it is one of few.
+  std::map<double, std::vector<double>> deviations;
   for (size_t rank = 0; rank < values.size(); ++rank) {
-    others.clear();
-    for (size_t i = 0; i < values.size(); ++i) {
-      if (i != rank) others.push_back(values[i]);
-    }
-    const double median = MedianOf(others);
+    const double median = MedianWithout(sorted, values[rank]);
     if (median <= 0) continue;
-    for (double& other : others) other = std::fabs(other - median);
-    standings[rank] = {(values[rank] - median) / median,
-                       kDeviationOfMad * MedianOf(others) / median};
+    std::vector<double>& from_median = deviations[median];
+    if (from_median.empty()) {
+      for (const double value : values) from_median.push_back(std::fabs(value - median));
+      std::ranges::sort(from_median);
+    }
+    const double deviation = MedianWithout(from_median, std::fabs(values[rank] - median));
+    standings[rank] = {(values[rank] - median) / median, kDeviationOfMad * deviation / median};
   }
   return standings;
 }

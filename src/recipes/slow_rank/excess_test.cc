@@ -2,7 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <vector>
+
 #include "recipes/slow_rank/cause.h"
+#include "recipes/slow_rank/others.h"
 
 namespace sonde::recipes::slow_rank {
 namespace {
@@ -19,6 +23,20 @@ Values Even(size_t steps) {
     }
   }
   return values;
+}
+
+TEST(MedianWithout, IsTheMedianOfTheOthers) {
+  for (size_t count = 2; count < 12; ++count) {
+    std::vector<double> values;
+    for (size_t i = 0; i < count; ++i) values.push_back(static_cast<double>(i * i * 7 % 5) / 3);
+    std::vector<double> sorted = values;
+    std::ranges::sort(sorted);
+    for (size_t without = 0; without < count; ++without) {
+      std::vector<double> others = values;
+      others.erase(others.begin() + static_cast<std::ptrdiff_t>(without));
+      EXPECT_EQ(MedianWithout(sorted, values[without]), MedianOf(others)) << count << without;
+    }
+  }
 }
 
 TEST(FindExcesses, IgnoresRanksThatDifferAnyway) {

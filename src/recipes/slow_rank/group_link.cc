@@ -29,10 +29,7 @@ ByName CallsByGroup(std::span<const RankWork* const> ranks) {
   ByName groups;
   for (const RankWork* rank : ranks) {
     std::map<std::tuple<int32_t, int32_t, int32_t, int64_t>, size_t> numbers;
-    const auto text = [&](int32_t place) -> std::string_view {
-      return place < 0 ? std::string_view()
-                       : rank->Rows<WorkText>()[static_cast<size_t>(place)].text;
-    };
+    const auto text = [&](int32_t place) { return rank->texts.At(place); };
     for (const WorkCollective& op : rank->Rows<WorkCollective>()) {
       if (op.is_p2p || op.transit_ns >= 0) continue;
       const int64_t step = rank->Rows<WorkStep>()[static_cast<size_t>(op.step)].step;

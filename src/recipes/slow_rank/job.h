@@ -28,9 +28,7 @@ class RankOfJob {
     return work_->Rows<Row>();
   }
   // "" for -1.
-  std::string_view Text(int32_t place) const {
-    return place < 0 ? std::string_view() : Rows<WorkText>()[static_cast<size_t>(place)].text;
-  }
+  std::string_view Text(int32_t place) const { return work_->texts.At(place); }
 
  private:
   const RankWork* work_;

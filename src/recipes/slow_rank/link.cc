@@ -4,6 +4,8 @@
 #include <map>
 #include <utility>
 
+#include "recipes/slow_rank/others.h"
+
 namespace sonde::recipes::slow_rank {
 namespace {
 
@@ -12,6 +14,7 @@ struct Transfers {
   double ns = 0;
   int64_t ts = 0;
   int64_t longest_ns = -1;
+  double PerCall() const { return ns / count; }
 };
 using Kind = std::pair<std::string_view, int64_t>;  // type, size
 using ByKind = std::map<Kind, Transfers>;
@@ -39,15 +42,22 @@ std::vector<ByKind> TransfersOf(const Role& role, size_t rank) {
   return steps;
 }
 
-double MedianPerCall(const std::vector<std::vector<ByKind>>& ranks, size_t without, size_t step,
-                     const Kind& kind) {
-  std::vector<double> per_call;
-  for (size_t rank = 0; rank < ranks.size(); ++rank) {
-    const auto found = ranks[rank][step].find(kind);
-    if (rank == without || found == ranks[rank][step].end()) continue;
-    per_call.push_back(found->second.ns / found->second.count);
+// [step]: the times of a call of all ranks that have the kind, in order.
+using TimesByKind = std::map<Kind, std::vector<double>>;
+
+std::vector<TimesByKind> TimesPerCall(const std::vector<std::vector<ByKind>>& ranks) {
+  std::vector<TimesByKind> steps(ranks.front().size());
+  for (const std::vector<ByKind>& rank : ranks) {
+    for (size_t step = 0; step < rank.size(); ++step) {
+      for (const auto& [kind, transfers] : rank[step]) {
+        steps[step][kind].push_back(transfers.PerCall());
+      }
+    }
   }
-  return per_call.empty() ? -1 : MedianOf(std::move(per_call));
+  for (TimesByKind& kinds : steps) {
+    for (auto& [kind, times] : kinds) std::ranges::sort(times);
+  }
+  return steps;
 }
 
 struct Sum {
@@ -57,13 +67,14 @@ struct Sum {
   std::map<Kind, double> by_kind;
 };
 
-Sum SumOf(const std::vector<std::vector<ByKind>>& ranks, size_t place) {
+Sum SumOf(const std::vector<ByKind>& rank, const std::vector<TimesByKind>& all) {
   Sum sum;
-  for (size_t step = 0; step < ranks[place].size(); ++step) {
+  for (size_t step = 0; step < rank.size(); ++step) {
     double& excess = sum.excess.emplace_back(0);
-    for (const auto& [kind, transfers] : ranks[place][step]) {
-      const double median = MedianPerCall(ranks, place, step, kind);
-      if (median < 0) continue;
+    for (const auto& [kind, transfers] : rank[step]) {
+      const std::vector<double>& times = all[step].at(kind);
+      if (times.size() < 2) continue;  // it alone has them
+      const double median = MedianWithout(times, transfers.PerCall());
       const double difference = transfers.ns - transfers.count * median;
       excess += difference;
       sum.own += transfers.ns;
@@ -100,6 +111,7 @@ std::vector<SlowLinkCause> SlowLinksOf(const Role& role) {
   if (count < 3 || role.steps.empty()) return {};  // of two none is the odd one
   std::vector<std::vector<ByKind>> ranks;
   for (size_t rank = 0; rank < count; ++rank) ranks.push_back(TransfersOf(role, rank));
+  const std::vector<TimesByKind> times = TimesPerCall(ranks);
   std::vector<Sum> sums;
   // The own work is what the excess is measured with; that of all, so that it alone differs.
   std::vector<double> work;
@@ -112,7 +124,7 @@ std::vector<SlowLinkCause> SlowLinksOf(const Role& role) {
   }
   std::vector<std::vector<double>> values;
   for (size_t rank = 0; rank < count; ++rank) {
-    sums.push_back(SumOf(ranks, rank));
+    sums.push_back(SumOf(ranks[rank], times));
     std::vector<double>& row = values.emplace_back(work);
     for (size_t step = 0; step < work.size(); ++step) row[step] += sums[rank].excess[step];
   }

@@ -62,11 +62,11 @@ class PlannedJob {
     for (int32_t rank = 0; rank < plan.ranks; ++rank) {
       RankWork work{.rank = rank};
       work.Rows<WorkFacts>().push_back({.world = plan.ranks});
-      for (const PlannedKernel& kernel : kKernels) work.Rows<WorkText>().push_back({kernel.name});
+      for (const PlannedKernel& kernel : kKernels) work.texts.Add(kernel.name);
       const std::string pair = "pair" + std::to_string(rank / plan.of_group);
       for (const std::string& text : {std::string("8,8"), std::string("MEMCPY"), pair,
                                       std::string("world"), std::string("hcom_allReduce_")}) {
-        work.Rows<WorkText>().push_back({text});
+        work.texts.Add(text);
       }
       ranks_.push_back(std::move(work));
       factors_.push_back(1 + Normal(deviation));

@@ -51,7 +51,7 @@ class Job {
     part.Rows<WorkFacts>().push_back({});
     const std::string group = "group " + std::to_string(rank / kGroupOf);
     for (const std::string& text : {std::string("MatMul"), std::string("\"8,8\""), group}) {
-      part.Rows<WorkText>().push_back({text});
+      part.texts.Add(text);
     }
     for (int32_t step = 0; step < steps; ++step) {
       part.Rows<WorkStep>().push_back(

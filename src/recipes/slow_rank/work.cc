@@ -25,17 +25,27 @@ namespace {
 // Texts of a rank by their place.
 class Texts {
  public:
-  explicit Texts(RankWork& work) : rows_(work.Rows<WorkText>()) {}
+  Texts(const TraceData& data, RankWork& work)
+      : data_(data), texts_(work.texts), place_of_name_(data.names.size(), -1) {}
   int32_t Of(std::string_view text) {
     const auto [found, is_new] =
-        places_.try_emplace(std::string(text), static_cast<int32_t>(rows_.size()));
-    if (is_new) rows_.push_back({std::string(text)});
+        places_.try_emplace(std::string(text), static_cast<int32_t>(places_.size()));
+    if (is_new) texts_.Add(text);
     return found->second;
+  }
+  // The same of a name of the trace, most of which come again and again.
+  int32_t OfName(int32_t name) {
+    if (name == store::kNone) return Of({});
+    int32_t& place = place_of_name_[static_cast<size_t>(name)];
+    if (place < 0) place = Of(data_.Name(name));
+    return place;
   }
 
  private:
-  std::vector<WorkText>& rows_;
+  const TraceData& data_;
+  WorkTexts& texts_;
   std::unordered_map<std::string, int32_t> places_;
+  std::vector<int32_t> place_of_name_;
 };
 
 // How much of a window lies in a merged list.
@@ -77,7 +87,7 @@ struct Sets {
 class Reader {
  public:
   Reader(const DeviceView& view, int64_t step_id, RankWork& part)
-      : view_(view), data_(*view.data), step_id_(step_id), part_(part), texts_(part) {}
+      : view_(view), data_(*view.data), step_id_(step_id), part_(part), texts_(*view.data, part) {}
 
   void Run() {
     Collect();
@@ -236,7 +246,7 @@ class Reader {
     std::vector<std::pair<int64_t, double>> values;
     for (const store::CounterRow& counter : data_.counters) {
       const store::TrackRow& track = data_.tracks[static_cast<size_t>(counter.track_id)];
-      if (data_.Name(track.name).starts_with("AI Core Freq")) {
+      if (store::IsCoreFrequency(data_.Name(track.name))) {
         values.emplace_back(counter.ts, counter.value);
       }
     }
@@ -257,16 +267,21 @@ class Reader {
     }
   }
 
-  // Of the kernel, else of the operator that launched it.
-  std::string_view ShapesOf(const store::DeviceTaskRow& task,
-                            const store::TaskKindRow& kind) const {
-    if (kind.input_shapes != store::kNone) return data_.Name(kind.input_shapes);
+  // Of the kernel, else of the operator that launched it; a name of the trace.
+  int32_t ShapesOf(const store::DeviceTaskRow& task, const store::TaskKindRow& kind) const {
+    if (kind.input_shapes != store::kNone) return kind.input_shapes;
     const int32_t op = task.launch_slice_id < 0 ? -1 : data_.OpOf(task.launch_slice_id);
-    if (op < 0) return {};
+    if (op < 0) return store::kNone;
     const int32_t signature = data_.ops[static_cast<size_t>(op)].signature_id;
-    return signature < 0
-               ? std::string_view()
-               : data_.Name(data_.signatures[static_cast<size_t>(signature)].input_shapes);
+    return signature < 0 ? store::kNone
+                         : data_.signatures[static_cast<size_t>(signature)].input_shapes;
+  }
+
+  // Names of Ascend's kernels are those of calls; the type is what they have in common.
+  int32_t WorkName(const store::TaskKindRow& kind, bool is_copy) const {
+    const std::string_view type = data_.Name(kind.op_type);
+    const int32_t name = !is_copy && !type.empty() && type != "N/A" ? kind.op_type : kind.name;
+    return data_.Name(name).empty() ? kind.task_type : name;
   }
 
   void AddTasks() {
@@ -277,12 +292,8 @@ class Reader {
       const int32_t step = StepAt(task.ts);
       if (step < 0 || (!is_copy && MeaningOf(task) != Work::kComputing)) continue;
       const WorkKind work = is_copy ? WorkKind::kCopy : WorkKind::kCompute;
-      // Names of Ascend's kernels are those of calls; the type is what they have in common.
-      const std::string_view type = data_.Name(kind.op_type);
-      const std::string_view name =
-          !is_copy && !type.empty() && type != "N/A" ? type : data_.Name(kind.name);
-      const int32_t name_id = texts_.Of(name.empty() ? data_.Name(kind.task_type) : name);
-      const int32_t shapes = texts_.Of(ShapesOf(task, kind));
+      const int32_t name_id = texts_.OfName(WorkName(kind, is_copy));
+      const int32_t shapes = texts_.OfName(ShapesOf(task, kind));
       WorkTasks& sum = sums[{step, name_id, shapes, work}];
       if (sum.count == 0) sum = {.step = step, .name = name_id, .shapes = shapes, .kind = work};
       const int64_t dur = std::max<int64_t>(task.dur, 0);
@@ -345,10 +356,12 @@ class Reader {
   }
 
   void AddHost(const Cover& free) {
+    std::vector<char> is_host;  // by track
+    for (const store::TrackRow& track : data_.tracks) is_host.push_back(IsHost(track) ? 1 : 0);
     std::vector<int64_t> self(data_.slices.size(), 0);
     for (const int32_t id : data_.preorder) {
       const store::SliceRow& slice = data_.Slice(id);
-      if (!IsHost(data_.TrackOf(slice))) continue;
+      if (is_host[static_cast<size_t>(slice.track_id)] == 0) continue;
       const int64_t inside = free.Of(slice.ts, data_.EndNs(slice));
       if (inside == 0) continue;
       self[static_cast<size_t>(id)] += inside;
@@ -362,7 +375,7 @@ class Reader {
       // Where most of it lies: steps begin on the device later than on the host.
       const int32_t step = StepAt(slice.ts + (data_.EndNs(slice) - slice.ts) / 2);
       if (step < 0) continue;
-      const int32_t name = texts_.Of(data_.Name(slice.name));
+      const int32_t name = texts_.OfName(slice.name);
       WorkHost& sum =
           sums.try_emplace({step, name}, WorkHost{.step = step, .name = name}).first->second;
       sum.self_ns += ns;
@@ -388,8 +401,7 @@ class Reader {
     std::set<std::pair<int32_t, int32_t>> partners;
     for (const WorkCollective& op : part_.Rows<WorkCollective>()) {
       if (!op.is_p2p) continue;
-      if (facts.transfers.empty())
-        facts.transfers = part_.Rows<WorkText>()[static_cast<size_t>(op.type)].text;
+      if (facts.transfers.empty()) facts.transfers = part_.texts.At(op.type);
       partners.insert({op.group, op.type});
     }
     facts.transfers += base::Concat(" ", std::to_string(partners.size()));
@@ -415,6 +427,7 @@ RankWork WorkOf(const DeviceView& view, int64_t step_id) {
   work.rank = view.settings.rank.value_or(-1);
   Reader(view, step_id, work).Run();
   // Those of many ranks are in memory together.
+  work.texts.ShrinkToFit();
   std::apply([](auto&... lists) { (lists.shrink_to_fit(), ...); }, work.rows);
   return work;
 }

@@ -14,23 +14,43 @@
 //              other programs had the processor. Where the host is the device of any own work,
 //              else of late; at most what the thread's own processor time leaves of it. 0 where
 //              the trace does not know the use of processors
-// Texts of a rank are kept once (WorkText) and named by their place; rows of a step by the place of
-// the step. Units: nanoseconds. Pure, any thread.
+// Texts of a rank are kept once (WorkTexts) and named by their place; rows of a step by the place
+// of the step. Units: nanoseconds. Pure, any thread.
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
 #include "recipes/launch/launch.h"
 #include "recipes/trace/device_view.h"
-#include "recipes/trace/needs.h"
+#include "recipes/trace/part_needs.h"
 
 namespace sonde::recipes::slow_rank {
 
-struct WorkText {
-  std::string text = {};
+// One behind the other: those of ten thousand ranks are in memory together.
+struct WorkTexts {
+  std::string joined = {};
+  std::vector<uint32_t> ends = {};
+  // "" for -1.
+  std::string_view At(int32_t place) const {
+    if (place < 0) return {};
+    const auto at = static_cast<size_t>(place);
+    const size_t begin = at == 0 ? 0 : ends[at - 1];
+    return std::string_view(joined).substr(begin, ends[at] - begin);
+  }
+  // Returns its place.
+  int32_t Add(std::string_view text) {
+    joined += text;
+    ends.push_back(static_cast<uint32_t>(joined.size()));
+    return static_cast<int32_t>(ends.size()) - 1;
+  }
+  void ShrinkToFit() {
+    joined.shrink_to_fit();
+    ends.shrink_to_fit();
+  }
 };
 
 // Of the whole rank, once.
@@ -101,8 +121,8 @@ struct WorkCollective {
 
 constexpr Needs WorkNeeds() {
   return (Reads<store::DeviceTaskRow, store::CommunicationOpRow, store::CommunicationGroupRow,
-                store::StepRow, store::CounterRow, store::FrameworkOpRow, store::OpSignatureRow>() |
-          LaunchTimes::kNeeds)
+                store::StepRow, store::FrameworkOpRow, store::OpSignatureRow>() |
+          ReadsCoreFrequency() | LaunchTimes::kNeeds)
       .WithOrder();
 }
 
@@ -110,9 +130,9 @@ struct RankWork {
   int64_t run = 0;     // traces of one launch have one number
   int64_t rank = -1;   // global; -1: not known
   int64_t trace = -1;  // for Finding::trace
-  std::tuple<std::vector<WorkText>, std::vector<WorkFacts>, std::vector<WorkStep>,
-             std::vector<WorkTasks>, std::vector<WorkHost>, std::vector<WorkSegment>,
-             std::vector<WorkCollective>>
+  WorkTexts texts = {};
+  std::tuple<std::vector<WorkFacts>, std::vector<WorkStep>, std::vector<WorkTasks>,
+             std::vector<WorkHost>, std::vector<WorkSegment>, std::vector<WorkCollective>>
       rows = {};
 
   template <class Row>

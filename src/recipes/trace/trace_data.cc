@@ -6,6 +6,7 @@
 
 #include "base/host/parallel.h"
 #include "base/strings.h"
+#include "recipes/trace/part_needs.h"
 #include "recipes/trace/table_reader.h"
 
 namespace sonde::recipes {
@@ -47,7 +48,7 @@ struct ReadStep {
   ReadFunction read;
 };
 template <class Row>
-constexpr ReadStep kRead = {kTableBit<Row>, &ReadTable<Row>};
+constexpr ReadStep kRead = {store::kAnyOf<Row>, &ReadTable<Row>};
 
 // Large ones first, so that the threads end together. Tables that are not here (arguments of other
 // types, hardware counters) are for queries.
@@ -98,7 +99,7 @@ Result<std::shared_ptr<const store::RowTables>> ReadTables(const store::Store& s
 // Rows in memory may hold more than was asked for.
 template <class Row>
 void View(std::span<const Row>& rows, const TraceData& data, const Needs& needs) {
-  if (needs.Has<Row>()) rows = data.tables->Rows<Row>();
+  if (HasAnyOf<Row>(needs)) rows = data.tables->Rows<Row>();
 }
 
 void ViewTables(const Needs& needs, TraceData& data) {
