@@ -3,7 +3,8 @@
 // Nothing can be removed safely in a handler of a signal while other threads allocate and write. So
 // the handler makes this process another program: itself, with kEndArgument, the signal and a file
 // without a name that lists the folders in which the process made temporaries. That one removes
-// those of its own number, and ends by the same signal. A command with an end of its own (run, view) sets handlers of its own.
+// those of its own number, and ends by the same signal. A command with an end of its own (run,
+// view) sets handlers of its own.
 #pragma once
 
 namespace sonde::cli {
