@@ -8,8 +8,6 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <ctime>
 #include <optional>
 
@@ -76,21 +74,35 @@ bool IsOver(const Maker& maker, const std::string& machine, const struct stat& i
   return ::time(nullptr) - info.st_mtim.tv_sec > kForeignSeconds;
 }
 
-// A signal handler reads it at any moment, so it has no lock, and its texts stay for good. Folders
-// beyond its size are cleaned by the next program only.
-std::array<std::atomic<const char*>, kMostTemporaryFolders> g_folders = {};
+// A signal handler reads them at any moment, so they have no lock, and stay for good.
+struct NotedFolder {
+  std::string path;
+  NotedFolder* next = nullptr;
+};
+constexpr size_t kFolderLists = 1024;  // by hash: a lake has a folder for each table and rank
+std::array<std::atomic<NotedFolder*>, kFolderLists> g_folders = {};
 
 void NoteFolder(const std::string& folder) {
-  const char* made = nullptr;
-  for (auto& place : g_folders) {
-    const char* known = place.load();
-    if (known == nullptr) {
-      if (made == nullptr) made = ::strdup(folder.c_str());
-      if (made == nullptr || place.compare_exchange_strong(known, made)) return;
-    }
-    if (folder == known) break;
+  std::atomic<NotedFolder*>& list = g_folders[HashString(folder) % kFolderLists];
+  NotedFolder* first = list.load();
+  for (const NotedFolder* known = first; known != nullptr; known = known->next) {
+    if (known->path == folder) return;
   }
-  std::free(const_cast<char*>(made));  // another thread was faster
+  auto* const made = new NotedFolder{folder, first};
+  // Two threads may note the same one, which does no harm.
+  while (!list.compare_exchange_weak(made->next, made)) {
+  }
+}
+
+bool WriteAll(int descriptor, const char* bytes, size_t size) {
+  while (size > 0) {
+    const ssize_t written = ::write(descriptor, bytes, size);
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return false;
+    bytes += written;
+    size -= static_cast<size_t>(written);
+  }
+  return true;
 }
 
 // Calls `is_wanted` for what TemporaryNextTo named in `folder` and this user owns; removes those.
@@ -113,8 +125,16 @@ void RemoveTemporaries(const std::string& folder, const IsWanted& is_wanted) {
 
 }  // namespace
 
-const char* TemporaryFolder(size_t place) {
-  return place < g_folders.size() ? g_folders[place].load() : nullptr;
+size_t WriteTemporaryFolders(int descriptor) {
+  size_t count = 0;
+  for (const auto& list : g_folders) {
+    for (const NotedFolder* folder = list.load(); folder != nullptr; folder = folder->next) {
+      // With the NUL behind it.
+      if (!WriteAll(descriptor, folder->path.c_str(), folder->path.size() + 1)) return 0;
+      ++count;
+    }
+  }
+  return count;
 }
 
 std::string TemporaryNextTo(std::string_view path) {

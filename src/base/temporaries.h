@@ -33,11 +33,10 @@ Result<int> RecreateFile(const std::string& path, mode_t mode);
 // than a day.
 void RemoveLeftovers(const std::string& folder);
 
-// For a process that a signal ends in the middle of its work: the folders in which TemporaryNextTo
-// named something, as absolute paths, at most kMostTemporaryFolders; null behind the last. They
-// live as long as the process and may be read in a signal handler.
-inline constexpr size_t kMostTemporaryFolders = 64;
-const char* TemporaryFolder(size_t place);
+// For a process that a signal ends in the middle of its work: writes the folders in which
+// TemporaryNextTo named something, as absolute paths with a NUL behind each. May be called in a
+// signal handler. How many there are; 0 where they cannot be written.
+size_t WriteTemporaryFolders(int descriptor);
 // Removes this process's own, finished or not; also after it has become another program (execve).
 void RemoveOwnTemporaries(const std::string& folder);
 

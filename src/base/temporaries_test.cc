@@ -10,7 +10,9 @@
 #include <csignal>
 #include <ctime>
 #include <future>
+#include <set>
 
+#include "base/strings.h"
 #include "base/test_folder.h"
 
 namespace sonde::base {
@@ -53,6 +55,27 @@ TEST(Temporaries, FilesOfKilledProcessesAreRemovedThoseOfLivingOnesStay) {
   EXPECT_TRUE(PathExists(folder.File("mine.csv")));
   ::close(ready[0]);
   ::close(ready[1]);
+}
+
+TEST(Temporaries, EveryFolderIsNoted) {
+  const TestFolder folder;
+  constexpr int kFolders = 3000;  // of a lake of a hundred ranks
+  for (int i = 0; i < kFolders; ++i) {
+    for (const char* name : {"/a", "/b"}) {
+      TemporaryNextTo(Concat(folder.path(), "/", std::to_string(i), name));
+    }
+  }
+  const std::string list = folder.File("list");
+  const int descriptor = *CreateNewFile(list, 0600);
+  EXPECT_GE(WriteTemporaryFolders(descriptor), static_cast<size_t>(kFolders));
+  ::close(descriptor);
+  const std::string text = *ReadFile(list);
+  std::set<std::string_view> here;
+  for (const std::string_view noted : Split(text, '\0')) {
+    if (!noted.starts_with(folder.path())) continue;
+    EXPECT_TRUE(here.insert(noted).second) << noted;
+  }
+  EXPECT_EQ(here.size(), static_cast<size_t>(kFolders));
 }
 
 TEST(Temporaries, FilesOfUsersAndOfOtherMachinesStay) {

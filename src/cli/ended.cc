@@ -1,10 +1,15 @@
 #include "cli/ended.h"
 
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <array>
+#include <charconv>
 #include <csignal>
+#include <string>
+#include <string_view>
 
+#include "base/files.h"
 #include "base/strings.h"
 #include "base/temporaries.h"
 
@@ -13,17 +18,22 @@ namespace {
 
 constexpr std::array kEndedBy = {SIGINT, SIGTERM, SIGHUP};
 
+struct Digits {
+  explicit Digits(int number) { std::to_chars(text.data(), text.data() + text.size() - 1, number); }
+  std::array<char, 16> text = {};
+};
+
 // Only calls that may be made in a signal handler.
 void BecomeRemover(int number) {
   for (const int other : kEndedBy) ::signal(other, SIG_IGN);  // until the files are gone
-  constexpr size_t kFixed = 3;
-  std::array<char, 3> digits = {static_cast<char>('0' + number / 10),
-                                static_cast<char>('0' + number % 10), '\0'};
-  std::array<const char*, kFixed + base::kMostTemporaryFolders + 1> words = {"sonde", kEndArgument,
-                                                                             digits.data()};
-  size_t count = 0;
-  while (const char* folder = base::TemporaryFolder(count)) words[kFixed + count++] = folder;
-  if (count > 0) ::execv("/proc/self/exe", const_cast<char* const*>(words.data()));
+  const int list = ::memfd_create("temporaries", 0);  // stays open in the program that follows
+  const Digits number_text(number);
+  const Digits list_text(list);
+  const std::array<const char*, 5> words = {"sonde", kEndArgument, number_text.text.data(),
+                                            list_text.text.data(), nullptr};
+  if (list >= 0 && base::WriteTemporaryFolders(list) > 0) {
+    ::execv("/proc/self/exe", const_cast<char* const*>(words.data()));
+  }
   ::signal(number, SIG_DFL);
   ::raise(number);
 }
@@ -40,11 +50,13 @@ void RemoveTemporariesAtSignals() {
   }
 }
 
-int RemoveTemporariesAndEnd(char** arguments) {
-  const char* const text = *arguments;
-  const auto number = static_cast<int>(base::ParseInt64(text != nullptr ? text : "").value_or(0));
-  for (char** folder = arguments; text != nullptr && *++folder != nullptr;) {
-    base::RemoveOwnTemporaries(*folder);
+int RemoveTemporariesAndEnd(const char* signal_text, const char* list_text) {
+  const auto number = static_cast<int>(base::ParseInt64(signal_text).value_or(0));
+  // By its name it is read from the beginning.
+  const auto list = base::ReadFile(base::Concat("/proc/self/fd/", list_text));
+  const std::string folders = list.ok() ? *list : std::string();
+  for (const std::string_view folder : base::Split(folders, '\0')) {
+    if (!folder.empty()) base::RemoveOwnTemporaries(std::string(folder));
   }
   sigset_t all;
   sigfillset(&all);

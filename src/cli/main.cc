@@ -14,8 +14,8 @@ int main(int argc, char** argv) {
   if (argc > 1 && std::string_view(argv[1]) == sonde::store::kStatementsArgument) {
     return sonde::store::ServeStatements();
   }
-  if (argc > 2 && std::string_view(argv[1]) == sonde::cli::kEndArgument) {
-    return sonde::cli::RemoveTemporariesAndEnd(argv + 2);
+  if (argc > 3 && std::string_view(argv[1]) == sonde::cli::kEndArgument) {
+    return sonde::cli::RemoveTemporariesAndEnd(argv[2], argv[3]);
   }
   sonde::cli::RemoveTemporariesAtSignals();
   sonde::cli::ReportCrashes();

@@ -35,6 +35,7 @@ class Workbook {
     }
     lxw_workbook_options options = {};
     options.constant_memory = in_memory ? LXW_FALSE : LXW_TRUE;
+    options.tmpdir = folder_.data();  // so that its files go with the folder at a signal
     book_ = workbook_new_opt(temporary_.c_str(), &options);
   }
   Workbook(const Workbook&) = delete;

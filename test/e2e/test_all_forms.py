@@ -59,7 +59,6 @@ RULES = [
     ("", "step|framework_op", "|steps", (OTHER,), "an open step ends with the recording"),
     ("", "slice", "thread", (OTHER,), "an open range ends with the recording"),
     ("", "process", "ranks", (MORE,), "a trace of torch has rank 0 where none is known"),
-    ("text", "device_task", "types", (FEWER,), "level 0 has no column for them"),
     ("text", "memory_event", "sizes", (OTHER,), "sizes are differences of totals"),
     ("text", "mark", ".*", (FEWER,), "those without a row are counted"),
     ("db", "counter", ".*", (FEWER,), "series without a table are counted"),

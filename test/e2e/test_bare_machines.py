@@ -61,3 +61,41 @@ def test_an_ended_command_leaves_nothing(sonde, cache_home, tmp_path, number):
         process.communicate(timeout=60)
     assert process.returncode == -number
     assert (list(out.iterdir()), list(temporary.iterdir())) == ([], [])
+
+
+def half_written(folder):
+    return [path for path in folder.rglob(".*") if path.name.endswith(".partial")]
+
+
+def stopped_beside_many_folders(process, lake):
+    """Stops it at a moment when files lie half-written, behind at least a hundred folders."""
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline and process.poll() is None:
+        if sum(path.is_dir() for path in lake.rglob("rank=*")) > 100:
+            process.send_signal(signal.SIGSTOP)
+            os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+            if half_written(lake):
+                return True
+            process.send_signal(signal.SIGCONT)
+        time.sleep(0.001)
+    return False
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_ended_command_with_many_folders_leaves_nothing(
+    shared_data, sonde, cache_home, tmp_path, number
+):
+    """A lake has a folder for each table and rank."""
+    job = shared_data / "ascend_pt/synth8_tp_pp_dp"
+    if not job.exists():
+        pytest.skip(f"needs data: no {job}")
+    lake = tmp_path / "lake"
+    env = {**os.environ, "XDG_CACHE_HOME": str(cache_home)}
+    words = [sonde, "lake", "add", job, "--to", lake, "--run", "nightly"]
+    with subprocess.Popen(words, env=env, stderr=subprocess.PIPE) as process:
+        assert stopped_beside_many_folders(process, lake)
+        process.send_signal(number)
+        process.send_signal(signal.SIGCONT)
+        process.communicate(timeout=60)
+    assert process.returncode == -number
+    assert half_written(lake) == []

@@ -62,6 +62,14 @@ def test_memory_of_texts(shared_data, tmp_path, run_sonde, name):
     given, _, again = exports(shared_data, run_sonde, tmp_path, name, ["db", "text"])
     for file in ("memory_record.csv", "operator_memory.csv"):
         assert (again / file).read_bytes() == (given / file).read_bytes(), file
+    file = "npu_module_mem.csv"
+    columns = ("Component", "Timestamp(us)", "Total Reserved(MB)", "Device")
+    before, after = (
+        sorted(tuple(row[column] for column in columns) for row in reader.read_csv(output / file))
+        for output in (given, again)
+    )  # a timeline has modules by name
+    assert len(before) > 500
+    assert after == before
 
 
 @pytest.mark.parametrize("name", DATABASES)
@@ -71,6 +79,22 @@ def test_memory_of_databases(shared_data, tmp_path, run_sonde, name):
     assert memory_of(again) == memory_of(given)
     names = {row["Name"] for row in reader.read_csv(text / "operator_memory.csv")}
     assert {"aten::_convolution", "cann::Conv2D1"} <= names
+
+
+def test_cores_of_a_database_without_tables_of_kernels(shared_data, tmp_path, run_sonde):
+    """At level 0 only the runtime's type shows which kernels ran on matrix cores."""
+    name = "ascend_pt/db/level0/rank1_ascend_pt"
+    given, text, _, again = exports(shared_data, run_sonde, tmp_path, name, ["text", "db", "text"])
+    ((expected,),) = profile_of(given).execute(
+        "SELECT sum(t.endNs - t.startNs) / 1000.0 FROM TASK t JOIN STRING_IDS s "
+        "ON s.id = t.taskType JOIN COMPUTE_TASK_INFO USING (globalTaskId) "
+        "WHERE s.value = 'KERNEL_AICORE'"
+    )
+    assert expected > 1000
+    for output in (text, again):
+        rows = reader.read_csv(output / "operator_details.csv")
+        found = sum(float(row["Device Self Duration With AICore(us)"]) for row in rows)
+        assert found == pytest.approx(expected), output
 
 
 def numbers_of(value, path=()):

@@ -5,6 +5,7 @@ Every table is compared by what its rows are, not by numbers that a form gives i
 """
 
 import csv
+import gzip
 import io
 import json
 
@@ -189,6 +190,33 @@ def test_facts_of_machine_and_session_stay(chain, ask, words):
     before = {tuple(row) for row in ask(given, MACHINE)}
     assert len(before) >= 4
     assert before == {tuple(row) for row in ask(made, MACHINE)}
+
+
+@pytest.mark.parametrize(
+    "words", ["kineto kineto", "kineto db text", "kineto text db", "db kineto", "db kineto text"]
+)
+def test_chips_and_host_stay(chain, ask, words):
+    given, made, _ = chain(words)
+    sql = """SELECT key, value FROM metadata WHERE key = 'npu_name_0'
+    UNION ALL SELECT DISTINCT 'host', host FROM process WHERE host IS NOT NULL"""
+    before = {tuple(row) for row in ask(given, sql)}
+    assert {key for key, _ in before} == {"host", "npu_name_0"}
+    assert before == {tuple(row) for row in ask(made, sql)}
+
+
+def test_facts_of_a_session_of_torch_stay(chain):
+    """What no row of the trace says: versions, the job, the log of the profiler."""
+    given, made, _ = chain("kineto kineto")
+    (path,) = given.glob("*.json.gz")
+    before = json.loads(gzip.decompress(path.read_bytes()))
+    after = json.loads(made.read_text())
+    for head in (before, after):  # those of the file itself, and of its groups
+        for key in ("traceEvents", "traceName", "displayTimeUnit", "baseTimeNanoseconds"):
+            head.pop(key, None)
+        head["distributedInfo"].pop("pg_config")
+    assert before["distributedInfo"]["nccl_version"] == "2.17.1"
+    assert len(before) > 10
+    assert after == before
 
 
 def timeline_of_links(folder):

@@ -64,11 +64,16 @@ std::string NumberOr(int64_t value, std::string_view fallback) {
 }
 
 // Shapes keep quotes of their own inside the cell: "32,3" is written """32,3""", that of a scalar
-// """""". An operator of the host may have arguments without shapes, which are none.
-std::string ShapeCell(const TraceData& data, const store::TaskKindRow& kind, int32_t name) {
+// """""". An operator of the host may have one argument without a shape ("Scalar", "None"), which
+// is none; types of tensors begin with a small letter.
+std::string ShapeCell(const TraceData& data, const store::TaskKindRow& kind, int32_t name,
+                      int32_t type_name) {
+  if (name == store::kNone) return "N/A";
   const std::string_view shapes = data.Name(name);
-  const bool is_host = data.Name(kind.core) == "CPU";
-  if (name == store::kNone || (shapes.empty() && is_host)) return "N/A";
+  if (shapes.empty() && data.Name(kind.core) == "CPU") {
+    const std::string_view types = type_name == store::kNone ? "" : data.Name(type_name);
+    if (types.empty() || types.front() < 'a' || types.front() > 'z') return "N/A";
+  }
   return CsvCell(base::Concat("\"", shapes, "\""));
 }
 
@@ -82,12 +87,13 @@ struct KindCells {
       const std::string name = CsvCell(data.Name(kind.name));
       const std::string type = OrNotAvailable(data.Name(kind.op_type));
       const std::string core = OrNotAvailable(data.Name(kind.core));
-      const std::string shapes = base::Concat(ShapeCell(data, kind, kind.input_shapes), ",",
-                                              OrNotAvailable(data.Name(kind.input_types)), ",",
-                                              OrNotAvailable(data.Name(kind.input_formats)), ",",
-                                              ShapeCell(data, kind, kind.output_shapes), ",",
-                                              OrNotAvailable(data.Name(kind.output_types)), ",",
-                                              OrNotAvailable(data.Name(kind.output_formats)));
+      const std::string shapes =
+          base::Concat(ShapeCell(data, kind, kind.input_shapes, kind.input_types), ",",
+                       OrNotAvailable(data.Name(kind.input_types)), ",",
+                       OrNotAvailable(data.Name(kind.input_formats)), ",",
+                       ShapeCell(data, kind, kind.output_shapes, kind.output_types), ",",
+                       OrNotAvailable(data.Name(kind.output_types)), ",",
+                       OrNotAvailable(data.Name(kind.output_formats)));
       const std::string block = NumberOr(kind.block_num, "0");
       const std::string mix_block = NumberOr(kind.mix_block_num, "0");
       if (layout.full) {

@@ -29,6 +29,7 @@ struct SampledKey {
   int64_t device = 0;
   std::string number;
   std::string text;
+  int32_t module_place = 0;  // the tool lists modules in the order of its records
   std::string module;
   int64_t ts = 0;
   auto operator<=>(const SampledKey&) const = default;
@@ -55,11 +56,13 @@ std::map<std::string_view, SampledTable> SampledTables(const TraceData& data) {
     const Series& series = of_track[static_cast<size_t>(counter.track_id)];
     if (!series.is_known) continue;
     const importers::CounterPlace& place = series.place;
-    SampledRow& row = tables[place.table->table][{.device = series.device,
-                                                  .number = place.number,
-                                                  .text = place.text,
-                                                  .module = place.module,
-                                                  .ts = counter.ts}];
+    SampledRow& row =
+        tables[place.table->table][{.device = series.device,
+                                    .number = place.number,
+                                    .text = place.text,
+                                    .module_place = place.module.empty() ? 0 : counter.track_id,
+                                    .module = place.module,
+                                    .ts = counter.ts}];
     row[place.table->series[place.series].column] = counter.value * place.factor;
   }
   return tables;
@@ -111,16 +114,30 @@ void WriteNpuMem(const SampledTable& table, CsvWriter& csv) {
   }
 }
 
-void WriteNpuModuleMem(const SampledTable& table, CsvWriter& csv) {
-  csv.Row({"Device_id", "Component", "Timestamp(us)", "Total Reserved(KB)", "Device"});
+void ModuleRows(const SampledTable& table, std::string_view value, double (*of_bytes)(double),
+                CsvWriter& csv) {
+  csv.Row({"Device_id", "Component", "Timestamp(us)", value, "Device"});
   for (const auto& [key, row] : table) {
     csv.Int(key.device);
     csv.Text(key.module);
     csv.MicrosecondsTab(key.ts);
-    csv.Double(Rounded3(ValueOf(row, "totalReserved") / kSampledKilo));
+    csv.Double(of_bytes(ValueOf(row, "totalReserved")));
     csv.Text(base::Concat("NPU:", std::to_string(key.device)));
     csv.EndRow();
   }
+}
+
+void WriteNpuModuleMem(const SampledTable& table, CsvWriter& csv) {
+  ModuleRows(
+      table, "Total Reserved(KB)", [](double bytes) { return Rounded3(bytes / kSampledKilo); },
+      csv);
+}
+
+// The framework divides what the tool rounded.
+void WriteModuleMemOfFramework(const SampledTable& table, CsvWriter& csv) {
+  ModuleRows(
+      table, "Total Reserved(MB)",
+      [](double bytes) { return Rounded3(bytes / kSampledKilo) / kSampledKilo; }, csv);
 }
 
 // Means over the capture: of all sites, then of each.
@@ -254,22 +271,24 @@ void WritePort(const SampledTable& table, CsvWriter& csv) {
   }
 }
 
+using WriteSampled = void (*)(const SampledTable& table, CsvWriter& csv);
+
 struct SampledFile {
   std::string_view name;
   std::string_view table;
-  bool is_of_framework;  // which has it, too
-  void (*write)(const SampledTable& table, CsvWriter& csv);
+  WriteSampled of_tool;
+  WriteSampled of_framework = nullptr;  // null: it has no such file
 };
 constexpr auto kSampledFiles = std::to_array<SampledFile>({
-    {"npu_mem", "NPU_MEM", false, &WriteNpuMem},
-    {"npu_module_mem", "NPU_MODULE_MEM", false, &WriteNpuModuleMem},
-    {"hbm", "HBM", false, &WriteHbm},
-    {"ddr", "DDR", false, &WriteDdr},
-    {"llc_read_write", "LLC", false, &WriteLlc},
-    {"hccs", "HCCS", true, &WriteHccs},
-    {"pcie", "PCIE", true, &WritePcie},
-    {"nic", "NIC", true, &WritePort},
-    {"roce", "ROCE", true, &WritePort},
+    {"npu_mem", "NPU_MEM", &WriteNpuMem},
+    {"npu_module_mem", "NPU_MODULE_MEM", &WriteNpuModuleMem, &WriteModuleMemOfFramework},
+    {"hbm", "HBM", &WriteHbm},
+    {"ddr", "DDR", &WriteDdr},
+    {"llc_read_write", "LLC", &WriteLlc},
+    {"hccs", "HCCS", &WriteHccs, &WriteHccs},
+    {"pcie", "PCIE", &WritePcie, &WritePcie},
+    {"nic", "NIC", &WritePort, &WritePort},
+    {"roce", "ROCE", &WritePort, &WritePort},
 });
 
 }  // namespace
@@ -280,9 +299,10 @@ void AddSampledSheets(const ExportContext& context, FileSet& files, bool is_of_f
   const auto tables = SampledTables(context.data());
   for (const SampledFile& file : kSampledFiles) {
     const auto table = tables.find(file.table);
-    if (table == tables.end() || (is_of_framework && !file.is_of_framework)) continue;
+    const WriteSampled write = is_of_framework ? file.of_framework : file.of_tool;
+    if (table == tables.end() || write == nullptr) continue;
     CsvWriter csv(nullptr);
-    file.write(table->second, csv);
+    write(table->second, csv);
     files.Add(base::Concat(file.name, end), 1,
               [text = csv.Take()](size_t, LineBuffer& out) { out.Append(std::string_view(text)); });
   }

@@ -1,10 +1,14 @@
 // Head, tail, names and instants of a Kineto trace.
+#include <algorithm>
+#include <array>
 #include <set>
 
+#include "base/host/json.h"
 #include "base/host/json_writer.h"
 #include "base/strings.h"
 #include "exporters/format/framework_rows.h"
 #include "exporters/kineto/kineto_events.h"
+#include "importers/ascend/machine.h"
 #include "recipes/trace/device_view.h"
 
 namespace sonde::exporters {
@@ -68,6 +72,59 @@ void WriteGroups(const TraceData& data, const BackEnd& back_end, base::JsonWrite
     json.EndObject();
   }
   json.EndArray();
+}
+
+// As torch has them; of other profilers' traces the chips' names are known.
+void WriteDevices(const recipes::DeviceView& view, base::JsonWriter& json) {
+  const auto& metadata = view.data->metadata;
+  json.Key("deviceProperties");
+  if (const auto own = metadata.find("deviceProperties"); own != metadata.end()) {
+    return json.Raw(own->second);
+  }
+  std::set<int64_t> written;
+  json.BeginArray();
+  for (const recipes::Device& device : view.devices) {
+    const auto name =
+        metadata.find(base::Concat(importers::ascend::kNpuName, std::to_string(device.device_id)));
+    if (name == metadata.end() || !written.insert(device.device_id).second) continue;
+    json.BeginObject();
+    json.Key("id");
+    json.Int(device.device_id);
+    json.Key("name");
+    json.Raw(name->second);
+    json.EndObject();
+  }
+  json.EndArray();
+}
+
+// What the groups do not say, as the version of NCCL.
+void WriteRestOfDistributed(const TraceData& data, base::JsonWriter& json) {
+  constexpr std::array<std::string_view, 5> kWritten = {"backend", "rank", "world_size", "pg_count",
+                                                        "pg_config"};
+  const auto own = data.metadata.find("distributedInfo");
+  if (own == data.metadata.end()) return;
+  const auto document = base::JsonDocument::Parse(own->second, "distributedInfo");
+  if (!document.ok()) return;
+  for (const auto& [key, value] : document->root().Members()) {
+    if (std::ranges::find(kWritten, key) != kWritten.end()) continue;
+    json.Key(key);
+    json.Raw(value.Dump());
+  }
+}
+
+// Facts of the session in a trace of torch's profiler, as its job and its log, stay as they were.
+void WriteRestOfSession(const TraceData& data, base::JsonWriter& json) {
+  constexpr std::array<std::string_view, 11> kWritten = {
+      "schemaVersion",   "deviceProperties", "record_shapes",      "profile_memory",
+      "with_stack",      "with_modules",     "distributedInfo",    "process_labels",
+      "displayTimeUnit", "traceName",        "baseTimeNanoseconds"};
+  if (!data.metadata.contains("schemaVersion")) return;
+  for (const auto& [key, value] : data.metadata) {
+    if (importers::ascend::IsMachineFact(key)) continue;  // has a key of its own
+    if (std::ranges::find(kWritten, key) != kWritten.end()) continue;
+    json.Key(key);
+    json.Raw(value);
+  }
 }
 
 // {"ph":"M","name":...,"ts":...,"pid":...,"tid":...,"args":{key:value}}
@@ -179,10 +236,8 @@ std::string KinetoHead(const ExportContext& context, int64_t base_ns) {
   json.BeginObject();
   json.Key("schemaVersion");
   json.Int(1);
-  json.Key("deviceProperties");
   const TraceData& data = context.data();
-  const auto properties = data.metadata.find("deviceProperties");
-  json.Raw(properties == data.metadata.end() ? "[]" : properties->second);
+  WriteDevices(context.view, json);
   WriteFlag(data, json, "record_shapes", settings.record_shapes);
   WriteFlag(data, json, "profile_memory", settings.profile_memory);
   WriteFlag(data, json, "with_stack", settings.with_stack);
@@ -200,8 +255,10 @@ std::string KinetoHead(const ExportContext& context, int64_t base_ns) {
   json.Int(settings.rank.value_or(0));
   json.Key("world_size");
   json.Int(std::max<int64_t>(settings.world_size, 1));
-  WriteGroups(context.data(), back_end, json);
+  WriteGroups(data, back_end, json);
+  WriteRestOfDistributed(data, json);
   json.EndObject();
+  WriteRestOfSession(data, json);
   json.Key("displayTimeUnit");
   json.String("ms");
   json.Key("baseTimeNanoseconds");

@@ -151,7 +151,12 @@ class GraphMemory {
   }
 
   Kind KindOf(const SqliteRow& row) {
-    const std::string_view type = trace_.TextView(row, 2);
+    // Databases of 2024 have a table of these words.
+    const int32_t word = trace_.reader.HasTable("ENUM_MEMORY")
+                             ? trace_.Enum("ENUM_MEMORY", row.Int(2))
+                             : trace_.Text(row, 2);
+    const std::string_view type =
+        word == store::kNone ? std::string_view() : trace_.rows.names.Text(word);
     if (type == "allocate") return Kind::kAllocation;
     if (type == "release") return Kind::kRelease;
     trace_.BadValue(kTable);

@@ -7,7 +7,9 @@
 
 #include "base/files.h"
 #include "base/host/json.h"
+#include "base/host/json_writer.h"
 #include "base/strings.h"
+#include "importers/ascend/machine.h"
 #include "importers/common/file_stamp.h"
 #include "importers/kineto/dialect.h"
 #include "importers/kineto/trace.h"
@@ -73,9 +75,14 @@ std::map<int64_t, std::string> DeviceNames(const EventStage& stage) {
   return names;
 }
 
-// "GPU 0, NVIDIA H100": Kineto names the processes of devices like the program.
+// "GPU 0, NVIDIA H100": Kineto names the processes of devices like the program. Chips have the
+// place of the store that every form fills.
 void NameDevices(EventStage& stage) {
   const std::map<int64_t, std::string> names = DeviceNames(stage);
+  for (const auto& [number, name] : names) {
+    stage.AddMetadata(base::Concat(ascend::kNpuName, std::to_string(number)),
+                      base::JsonQuote(name));
+  }
   std::set<int32_t> named;
   for (const trace_events::TrackEntry& track : stage.tracks().tracks) {
     if (track.device_id < 0 || !named.insert(track.process).second) continue;

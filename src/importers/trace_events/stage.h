@@ -111,6 +111,9 @@ class EventStage {
 
   // The other members of the file, in order; values are JSON.
   const std::vector<std::pair<std::string, std::string>>& metadata() const { return metadata_; }
+  void AddMetadata(std::string key, std::string json) {
+    metadata_.emplace_back(std::move(key), std::move(json));
+  }
   const std::vector<ProcessFact>& facts() const { return facts_; }
   store::NamePool& names() { return names_.pool(); }
   // For tables that grow with the trace.

@@ -24,16 +24,19 @@ std::vector<std::vector<uint32_t>> OperatorsByTrack(const TraceData& data, bool 
 }
 
 // By kind. torch_npu takes the type in the timeline, where older device tools call kernels of
-// vector cores AI_CORE, too. Databases have the core alone.
+// vector cores AI_CORE, too. Databases have the core alone, of level 0 the type of the runtime.
 std::vector<bool> AiCoreKinds(const TraceData& data) {
   constexpr std::string_view kAiCore = "AI_CORE";
+  const auto name = [&](int32_t id) {
+    return id == store::kNone ? std::string_view() : data.Name(id);
+  };
   std::vector<bool> kinds;
   kinds.reserve(data.kinds.size());
   for (const store::TaskKindRow& kind : data.kinds) {
-    // Tables of level 0 do not know the core, timelines of it do.
-    const bool is_core = kind.core != store::kNone && data.Name(kind.core) == kAiCore;
-    kinds.push_back(is_core ||
-                    (kind.task_type != store::kNone && data.Name(kind.task_type) == kAiCore));
+    const std::string_view core = name(kind.core);
+    const std::string_view type = name(kind.task_type);
+    kinds.push_back(core == kAiCore || type == kAiCore ||
+                    (core == "N/A" && type == "KERNEL_AICORE"));
   }
   return kinds;
 }
