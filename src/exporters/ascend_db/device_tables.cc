@@ -7,6 +7,7 @@
 #include "base/strings.h"
 #include "exporters/ascend_db/db_tables.h"
 #include "exporters/ascend_db/enum_tables.h"
+#include "exporters/format/task_shapes.h"
 #include "importers/ascend/device_model.h"
 #include "recipes/communication/traffic.h"
 
@@ -54,9 +55,12 @@ void AddTask(const TraceData& data, const recipes::DeviceView& view, size_t i, i
 }
 
 // Shapes of accelerators' kernels hold quotes of their own.
-int64_t ShapesId(DbContext& context, const recipes::Device& device, int32_t name) {
-  const std::string_view text = context.data().Name(name);
-  if (name == store::kNone || device.is_cpu) return TextId(context, name);
+int64_t ShapesId(DbContext& context, const recipes::Device& device, const store::TaskKindRow& kind,
+                 int32_t shapes, int32_t types) {
+  const TraceData& data = context.data();
+  if (!HasShapes(data, kind, shapes, types)) return TextId(context, store::kNone);
+  const std::string_view text = data.Name(shapes);
+  if (device.is_cpu) return context.ids.Id(StringRange::kDevice, text);
   return context.ids.Id(StringRange::kDevice, base::Concat("\"", text, "\""));
 }
 
@@ -144,9 +148,9 @@ Status WriteComputeTasks(DbContext& context) {
     table.Int(std::max<int64_t>(0, kind.block_num)).Int(std::max<int64_t>(0, kind.mix_block_num));
     table.Int(TextId(context, kind.core)).Int(TextId(context, kind.op_type));
     table.Int(TextId(context, kind.input_formats)).Int(TextId(context, kind.input_types));
-    table.Int(ShapesId(context, device, kind.input_shapes));
+    table.Int(ShapesId(context, device, kind, kind.input_shapes, kind.input_types));
     table.Int(TextId(context, kind.output_formats)).Int(TextId(context, kind.output_types));
-    table.Int(ShapesId(context, device, kind.output_shapes));
+    table.Int(ShapesId(context, device, kind, kind.output_shapes, kind.output_types));
     const std::string_view attributes = AttributesOf(data, task);
     table.Int(context.ids.Id(StringRange::kDevice,
                              attributes.empty() ? std::string_view(kNotAvailable) : attributes));

@@ -5,6 +5,7 @@
 
 #include "base/strings.h"
 #include "exporters/ascend_text/csv_files.h"
+#include "exporters/format/task_shapes.h"
 #include "recipes/kernel_details/kernel_details.h"
 
 namespace sonde::exporters {
@@ -64,17 +65,11 @@ std::string NumberOr(int64_t value, std::string_view fallback) {
 }
 
 // Shapes keep quotes of their own inside the cell: "32,3" is written """32,3""", that of a scalar
-// """""". An operator of the host may have one argument without a shape ("Scalar", "None"), which
-// is none; types of tensors begin with a small letter.
-std::string ShapeCell(const TraceData& data, const store::TaskKindRow& kind, int32_t name,
-                      int32_t type_name) {
-  if (name == store::kNone) return "N/A";
-  const std::string_view shapes = data.Name(name);
-  if (shapes.empty() && data.Name(kind.core) == "CPU") {
-    const std::string_view types = type_name == store::kNone ? "" : data.Name(type_name);
-    if (types.empty() || types.front() < 'a' || types.front() > 'z') return "N/A";
-  }
-  return CsvCell(base::Concat("\"", shapes, "\""));
+// """""".
+std::string ShapeCell(const TraceData& data, const store::TaskKindRow& kind, int32_t shapes,
+                      int32_t types) {
+  if (!HasShapes(data, kind, shapes, types)) return "N/A";
+  return CsvCell(base::Concat("\"", data.Name(shapes), "\""));
 }
 
 // What rows of one kind share: the cells between stream and start time, and those after the wait.
