@@ -19,7 +19,7 @@ inline bool IsCoreFrequency(std::string_view track_name) {
 
 // In a set of tables (table_set.h).
 inline constexpr uint64_t kCoreFrequency = uint64_t{1} << 63U;
-#define SONDE_TABLE_ONE(Row, table, columns, meaning) +1
+#define SONDE_TABLE_ONE(Row, table, columns, meaning) +1  // NOLINT(bugprone-macro-parentheses)
 static_assert(0 SONDE_TABLES(SONDE_TABLE_ONE) < 63, "the bit is that of a table");
 #undef SONDE_TABLE_ONE
 
